@@ -51,7 +51,7 @@ class RedeemingReportClient(report.SchedulerReportClient):
         if reservation is None and isinstance(
             alloc_request, marked_requests.HoldRequest
         ):
-            # The swap follows once all servers of the request have a host.
+            # The transfer follows once all servers of the request have a host.
             return True
         claim = functools.partial(
             super().claim_resources,

@@ -108,7 +108,7 @@ class Bench:
                 )
                 reserve.reserve(context, reservations, policy_check_)
                 [reservation] = reservations
-                [outcome] = redeem.swap(
+                [outcome] = redeem.transfer(
                     *(context, placement_client, {server: reservation.hold}),
                     *('project', 'user'),
                 ).values()

@@ -292,7 +292,7 @@ class TestAudit(AuditTestCase):
         uuid, hold = self.one_held()
         server = self.begin_to_create(hold)
         body = bodies.for_server(hold, 'demo', 'demo')
-        self.placement_client.swap(
+        self.placement_client.transfer(
             self.context, {server: hold}, {server: body}
         )
 

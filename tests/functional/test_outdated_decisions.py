@@ -39,18 +39,18 @@ class OutdatedCase(redeem_requests.RedeemTestCase):
             self.context, self.member('a').id
         )
 
-    def swap(self, server, hold):
-        outcomes = redeem.swap(
+    def transfer(self, server, hold):
+        outcomes = redeem.transfer(
             self.context,
             self.placement_client,
             {server: hold},
             self.project,
             'somebody',
         )
-        self.assertEqual({server: redeem.Outcome.SWAPPED}, outcomes)
+        self.assertEqual({server: redeem.Outcome.TRANSFERRED}, outcomes)
 
     def close(self, member, hold):
-        swapped = redeem.Outcome.SWAPPED
+        swapped = redeem.Outcome.TRANSFERRED
         redeem.commit(self.context, member, hold, swapped)
 
     def state(self):
@@ -65,7 +65,7 @@ class TestResolve(OutdatedCase):
         self.patch(redeem, 'OVERDUE_FACTOR', -1)
         member, hold = self.reserve(self.first)
         [stale] = redeem.list_overdue(self.context)
-        self.swap(self.first, hold)
+        self.transfer(self.first, hold)
         self.close(member, hold)
         with self.leases.owning(
             self.context, self.placement_client, member.group_id
@@ -105,7 +105,7 @@ class TestFollow(OutdatedCase):
             )
             self.assertEqual(('HELD', None, None), self.state())
             member, hold = self.reserve(self.second)
-            self.swap(self.second, hold)
+            self.transfer(self.second, hold)
             self.close(member, hold)
             return had
 

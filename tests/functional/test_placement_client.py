@@ -58,12 +58,12 @@ class TestPlacementClient(base.StepTestCase):
     def total(self):
         return sum(self.free().values())
 
-    def swap(self, hold, server):
+    def transfer(self, hold, server):
         self.delete_allocations_later(server)
-        outcomes = redeem.swap(
+        outcomes = redeem.transfer(
             self.context, self.placement_client, {server: hold}, 'demo', 'user'
         )
-        return outcomes == {server: redeem.Outcome.SWAPPED}
+        return outcomes == {server: redeem.Outcome.TRANSFERRED}
 
     def test_read_on_a_lost_connection_is_retried_once(self):
         row, _other = self.hold()
@@ -112,7 +112,7 @@ class TestPlacementClient(base.StepTestCase):
         row, _other = self.hold()
         server = uuidutils.generate_uuid()
 
-        self.assertTrue(self.swap(row, server))
+        self.assertTrue(self.transfer(row, server))
 
         self.assertEqual(4, self.total())
         self.assertEqual(
@@ -126,16 +126,16 @@ class TestPlacementClient(base.StepTestCase):
     def test_repeated_swap_for_the_same_server_succeeds(self):
         row, _other = self.hold()
         server = uuidutils.generate_uuid()
-        self.swap(row, server)
+        self.transfer(row, server)
 
-        self.assertTrue(self.swap(row, server))
+        self.assertTrue(self.transfer(row, server))
         self.assertEqual(4, self.total())
 
     def test_swap_for_a_second_server_fails(self):
         row, _other = self.hold()
-        self.swap(row, uuidutils.generate_uuid())
+        self.transfer(row, uuidutils.generate_uuid())
 
-        self.assertFalse(self.swap(row, uuidutils.generate_uuid()))
+        self.assertFalse(self.transfer(row, uuidutils.generate_uuid()))
         self.assertEqual(4, self.total())
 
     def successor(self, row):
@@ -161,7 +161,7 @@ class TestPlacementClient(base.StepTestCase):
     def test_release_of_a_redeemed_hold_keeps_the_server_allocation(self):
         row, _other = self.hold()
         server = uuidutils.generate_uuid()
-        self.swap(row, server)
+        self.transfer(row, server)
 
         self.placement_client.empty_hold(self.context, row)
 

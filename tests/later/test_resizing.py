@@ -336,7 +336,7 @@ class TestResizing(ResizingTestCase):
         self.put_revision(uuid, one(LARGE))
 
         def handler(reached):
-            if reached == 'after redeem.swap':
+            if reached == 'after redeem.transfer':
                 raise RuntimeError
 
         with fixtures.MonkeyPatch(

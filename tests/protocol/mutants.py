@@ -80,12 +80,12 @@ def _report_lost(*args, **kwargs):
 
 
 def _read_server_first(context, placement_client, uuid, hold, body, refills):
-    if placement_client.swap(
+    if placement_client.transfer(
         context, {uuid: hold}, {uuid: body}, reads_generation=True
     ):
-        return redeem.Outcome.SWAPPED
+        return redeem.Outcome.TRANSFERRED
     if placement_client.allocations(context, uuid):
-        return redeem.Outcome.SWAPPED
+        return redeem.Outcome.TRANSFERRED
     if placement_client.allocations(context, hold.uuid):
         return None
     return redeem.Outcome.LOST
@@ -261,7 +261,7 @@ MUTANTS = {
         fault='late',
     ),
     'a redeem is repeated until its result is known': Mutant(
-        {f'{_SCHEDULER}.protocol.redeem.swap_one': _report_lost},
+        {f'{_SCHEDULER}.protocol.redeem.transfer_one': _report_lost},
         pair=('redeem', 'release'),
         fault='lost-answer',
     ),

@@ -246,7 +246,7 @@ class TestAfterTheSwap(deployment.DeploymentTestCase):
         uuid = self.deployment.hold_group([self.deployment.make_provider(1)])
         tables = contextlib.ExitStack()
         self.call_at(
-            'after redeem.swap',
+            'after redeem.transfer',
             lambda: tables.enter_context(hidden('vrt_holds')),
         )
 

@@ -91,7 +91,7 @@ class TestRequests(kills.KillTestCase):
 
         self.kill_and_reap(
             lambda: self.deployment.redeem(self.uuid, 'm-0', self.server),
-            'after redeem.swap',
+            'after redeem.transfer',
         )
 
         self.assertEqual(
@@ -125,7 +125,7 @@ class TestRequests(kills.KillTestCase):
                 *(self.deployment.context, self.deployment.placement_client()),
                 *(reservation, self.server, *fake_nova.SERVER_OWNER),
             ),
-            'after redeem.swap',
+            'after redeem.transfer',
         )
         self.deployment.reap()
 

@@ -37,7 +37,7 @@ class TestStagedRaces(races.RaceTestCase):
         return {self.server}
 
     def test_slow_redeem_succeeds_after_the_reaper_has_finished_it(self):
-        self.call_at('before redeem.swap', self.deployment.reap)
+        self.call_at('before redeem.transfer', self.deployment.reap)
 
         self.redeem()
 
@@ -48,7 +48,7 @@ class TestStagedRaces(races.RaceTestCase):
         self.delete_and_check()
 
     def test_redeem_of_a_dead_scheduler_is_finished_by_the_reaper(self):
-        for point in ('before redeem.swap', 'after redeem.swap'):
+        for point in ('before redeem.transfer', 'after redeem.transfer'):
             self.call_at(point, self.die)
 
             self.assertRaises(deployment.ProcessKilled, self.redeem)
@@ -102,7 +102,7 @@ class TestStagedRaces(races.RaceTestCase):
         path = f'/resource_providers/{self.large_provider}/inventories/VCPU'
         inventory = self.deployment.admin.get(path).json()
         self.deployment.admin.put(path, json={**inventory, 'max_unit': 1})
-        self.call_at('before redeem.swap', self.die)
+        self.call_at('before redeem.transfer', self.die)
         self.assertRaises(deployment.ProcessKilled, self.redeem)
 
         self.deployment.reap()
@@ -185,7 +185,7 @@ class TestStagedRaces(races.RaceTestCase):
 
         group = self.deployment.group(self.uuid)
         arguments = self.deployment.context, group, [group.members[0]]
-        self.call_at('before redeem.swap', give_up)
+        self.call_at('before redeem.transfer', give_up)
 
         self.redeem()
 
@@ -235,7 +235,7 @@ class TestStagedRaces(races.RaceTestCase):
 
         for point in (
             'before redeem.reserve',
-            'before redeem.swap',
+            'before redeem.transfer',
             'before redeem.commit',
             'after redeem.commit',
         ):
@@ -269,7 +269,7 @@ class TestStagedRaces(races.RaceTestCase):
                 first,
             )
 
-        self.call_at('before redeem.swap', finish_one)
+        self.call_at('before redeem.transfer', finish_one)
 
         self.deployment.redeem_all(self.uuid, 'm', created)
 
@@ -292,7 +292,7 @@ class TestStagedRaces(races.RaceTestCase):
 
         self.deployment.request_release(self.uuid, 'm-0')
         self.deployment.release(self.uuid)
-        self.call_at('before redeem.swap', take)
+        self.call_at('before redeem.transfer', take)
 
         error = self.assertRaises(
             nova_exc.NoValidHost,
@@ -313,7 +313,7 @@ class TestStagedRaces(races.RaceTestCase):
         self.delete_and_check()
 
     def test_reaper_does_not_disturb_a_slow_redeem(self):
-        for point in ('before redeem.swap', 'after redeem.swap'):
+        for point in ('before redeem.transfer', 'after redeem.transfer'):
             self.call_at(point, lambda: self.deployment.reap(0))
             self.redeem()
             self.assertEqual(

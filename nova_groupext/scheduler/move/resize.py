@@ -9,7 +9,7 @@ consumer.
    server of an exclusive group, ask a planner for one: only the group's own
    hosts have capacity for it.
 2. *reserve*, one transaction: the reservation is REDEEMING.
-3. *swap*, one request: the reservation's consumer is emptied, the server's
+3. *transfer*, one request: the reservation's consumer is emptied, the server's
    filled, on the same host.
 4. *close*, one transaction: the reservation is REDEEMED. From then on it is a
    move like any other (see destinations.py).
@@ -173,7 +173,7 @@ def claim(
     if not _reserve(context, reservation, server_uuid):
         return False
     body = bodies.for_server(reservation, project_id, user_id)
-    outcome = redeem.swap_one(
+    outcome = redeem.transfer_one(
         context,
         placement_client,
         server_uuid,
@@ -184,7 +184,7 @@ def claim(
     if outcome == redeem.Outcome.UNKNOWN:
         # follow_reservations() resolves that.
         raise Refused(reason=STATE_UNKNOWN)
-    is_redeemed = outcome == redeem.Outcome.SWAPPED
+    is_redeemed = outcome == redeem.Outcome.TRANSFERRED
     _close(context, reservation, is_redeemed)
     if not is_redeemed:
         raise Refused(reason=redeem.IS_LOST)
@@ -205,7 +205,7 @@ def _reserve(context, reservation, server_uuid):
 
 
 def _close(context, reservation, is_redeemed):
-    """Store the outcome of the swap."""
+    """Store the outcome of the transfer."""
     try:
         redeems.end_reservation(context, reservation, is_redeemed)
     except database_errors.ANY:

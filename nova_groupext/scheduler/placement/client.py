@@ -71,7 +71,9 @@ class PlacementClient:
         if response.status_code != 204:
             raise exception.HoldFailed(reason=http.detail(response))
 
-    def swap(self, context, servers, server_bodies, *, reads_generation=False):
+    def transfer(
+        self, context, servers, server_bodies, *, reads_generation=False
+    ):
         """Turn holds into servers' allocations, in one request.
 
         It can be repeated: Placement only fills consumers that are new.
@@ -93,17 +95,17 @@ class PlacementClient:
             if not hold_body:
                 return False
             emptied |= hold_body
-        with faultpoints.around('redeem.swap'):
+        with faultpoints.around('redeem.transfer'):
             return self._write(context, emptied | server_bodies)
 
     def fill_servers(self, context, server_bodies):
         """Fill servers' consumers whose capacity was removed from their holds.
 
-        :param server_bodies: as swap() takes them
+        :param server_bodies: as transfer() takes them
         :returns: False when Placement refuses
         :raises: PlacementUnavailable
         """
-        with faultpoints.around('redeem.swap'):
+        with faultpoints.around('redeem.transfer'):
             return self._write(context, server_bodies)
 
     def take_back(self, context, server_uuid, successor):

@@ -4,7 +4,8 @@
 1. *reserve*, one transaction: the hold is HELD, the group exists and has not
    expired, and its policies allow the member's host. The hold and its member
    become REDEEMING, with the server's uuid.
-2. *swap*, one request: the hold's consumer is emptied, the server's filled.
+2. *transfer*, one request: the hold's consumer is emptied, the server's
+   filled.
    Only one request can fill the server's consumer, however many are sent.
 3. *commit*, one transaction: the hold is REDEEMED.
 
@@ -44,7 +45,7 @@ LOG = logging.getLogger(__name__)
 
 ServerOutcome = servers.ServerOutcome
 
-# Seconds for which a process tries to find out whether a swap took place.
+# Seconds for which a process tries to find out whether a transfer took place.
 TIME_LIMIT = 20
 
 # Multiple of rpc_response_timeout after which no scheduler works on a request.
@@ -63,17 +64,17 @@ LOST = {'status': states.Member.FAILED, 'fault': IS_LOST}
 
 
 class Outcome(enum.Enum):
-    """The result of a swap."""
+    """The result of a transfer."""
 
     # The server owns the capacity.
-    SWAPPED = enum.auto()
+    TRANSFERRED = enum.auto()
     # Neither of the two does, and the server cannot get it any more.
     LOST = enum.auto()
     # Unknown, or another process is still at work.
     UNKNOWN = enum.auto()
 
 
-def swap(
+def transfer(
     context, placement_client, holds, project_id, user_id, time_limit=None
 ):
     """Pass the capacity of holds to their servers.
@@ -88,12 +89,12 @@ def swap(
         for uuid, hold in holds.items()
     }
     try:
-        if placement_client.swap(context, holds, server_bodies):
-            return dict.fromkeys(holds, Outcome.SWAPPED)
+        if placement_client.transfer(context, holds, server_bodies):
+            return dict.fromkeys(holds, Outcome.TRANSFERRED)
     except exception.PlacementUnavailable:
-        LOG.warning('Placement did not answer a swap; it is sent again.')
+        LOG.warning('Placement did not answer a transfer; it is sent again.')
     return {
-        uuid: swap_one(
+        uuid: transfer_one(
             context,
             placement_client,
             uuid,
@@ -105,7 +106,7 @@ def swap(
     }
 
 
-def swap_one(
+def transfer_one(
     context,
     placement_client,
     uuid,
@@ -115,7 +116,7 @@ def swap_one(
     fills_again=True,
     time_limit=None,
 ):
-    """Send the swap of one hold until its outcome is known.
+    """Send the transfer of one hold until its outcome is known.
 
     :param body: bodies.for_server() of the hold
     :param fills_again: whether to fill the server's consumer also when neither
@@ -127,12 +128,12 @@ def swap_one(
     attempt = 0
     while True:
         try:
-            outcome = _swap_once(
+            outcome = _transfer_once(
                 context, placement_client, uuid, hold, body, fills_again
             )
         except exception.PlacementUnavailable as exc:
             LOG.warning(
-                'The swap of hold %(hold)s is sent again: %(reason)s',
+                'The transfer of hold %(hold)s is sent again: %(reason)s',
                 {'hold': hold.uuid, 'reason': exc},
             )
             outcome = None
@@ -144,17 +145,17 @@ def swap_one(
         attempt += 1
 
 
-def _swap_once(context, placement_client, uuid, hold, body, fills_again):
-    """Send a swap once more; return its Outcome, or None while unknown."""
-    if placement_client.swap(
+def _transfer_once(context, placement_client, uuid, hold, body, fills_again):
+    """Send a transfer once more; return its Outcome, or None while unknown."""
+    if placement_client.transfer(
         context, {uuid: hold}, {uuid: body}, reads_generation=True
     ):
-        return Outcome.SWAPPED
-    # The hold is read first: another process may swap between both reads.
+        return Outcome.TRANSFERRED
+    # The hold is read first: another process may transfer it in between.
     is_held = placement_client.allocations(context, hold.uuid)
     owns = placement_client.allocations(context, uuid)
     if owns and (not is_held or owns == hold.allocations):
-        return Outcome.SWAPPED
+        return Outcome.TRANSFERRED
     if is_held:
         return None
     if not fills_again:
@@ -169,26 +170,26 @@ def _fill_server(context, placement_client, uuid, body):
         return Outcome.UNKNOWN
     if server.is_shelved:
         # The server had the capacity and has released it.
-        return Outcome.SWAPPED
+        return Outcome.TRANSFERRED
     is_failed = (
         server.outcome == ServerOutcome.IN_ERROR and server.host is None
     )
     if server.outcome in ENDED or is_failed:
         return Outcome.LOST
     if placement_client.fill_servers(context, {uuid: body}):
-        return Outcome.SWAPPED
+        return Outcome.TRANSFERRED
     if placement_client.allocations(context, uuid):
-        return Outcome.SWAPPED
+        return Outcome.TRANSFERRED
     return Outcome.LOST
 
 
 def commit(context, member, hold, outcome):
-    """Store the outcome of a swap.
+    """Store the outcome of a transfer.
 
     If the database fails, the reaper finds the outcome again from Placement.
     """
     try:
-        if outcome == Outcome.SWAPPED:
+        if outcome == Outcome.TRANSFERRED:
             ownership.redeem(context, hold, member)
         else:
             ownership.end(context, hold, member, LOST)
@@ -217,13 +218,13 @@ def finish(context, placement_client, member, hold):
     if hold.status != states.Hold.REDEEMING or hold.server_uuid != uuid:
         return
     project_id, user_id = _owner(context, member)
-    [outcome] = swap(
+    [outcome] = transfer(
         *(context, placement_client, {uuid: hold}, project_id, user_id),
         time_limit=0,
     ).values()
     if outcome == Outcome.UNKNOWN and _has_ended(context, uuid):
-        # Placement may refuse the swap forever. Once the hold is empty no swap
-        # can succeed any more.
+        # Placement may refuse the transfer forever. Once the hold is empty
+        # none can succeed any more.
         placement_client.empty_hold(context, hold)
         if not placement_client.allocations(context, uuid):
             outcome = Outcome.LOST

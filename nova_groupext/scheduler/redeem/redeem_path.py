@@ -9,7 +9,7 @@ Only a first boot with VRT hints gets here.
    chooses another member; if too few members remain, a planner swaps their
    holds to other hosts, see replacement_request.py.
 3. *reserve*, one transaction: the holds are REDEEMING and name the servers.
-4. *swap*, one request: the servers own the capacity.
+4. *transfer*, one request: the servers own the capacity.
 5. *commit*, one transaction for each server: its hold is REDEEMED.
 
 =============  =====================================  ========================
@@ -132,7 +132,7 @@ class RedeemPath:
             for choice in choices
             if choice.hold.status == states.Hold.REDEEMING
         }
-        outcomes = redeeming and redeem.swap(
+        outcomes = redeeming and redeem.transfer(
             context,
             self._placement_client,
             {uuid: choice.hold for uuid, choice in redeeming.items()},
@@ -144,7 +144,7 @@ class RedeemPath:
                 _uuid, member, hold = redeeming[uuid]
                 redeem.commit(context, member, hold, outcome)
         for uuid, outcome in outcomes.items():
-            if outcome != Outcome.SWAPPED:
+            if outcome != Outcome.TRANSFERRED:
                 is_unknown = outcome == Outcome.UNKNOWN
                 raise reserve.refusal(
                     redeeming[uuid].member.path,

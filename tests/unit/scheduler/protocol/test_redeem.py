@@ -57,7 +57,7 @@ class TestRedeem(base.ProtocolTestCase):
         writes = self.points(self.redeem)
 
         self.assertEqual(
-            ['redeem.reserve', 'redeem.swap', 'redeem.commit'], writes
+            ['redeem.reserve', 'redeem.transfer', 'redeem.commit'], writes
         )
         self.assertEqual([{self.hold.uuid, self.server}], self.posts)
         self.assert_redeemed()
@@ -70,7 +70,7 @@ class TestRedeem(base.ProtocolTestCase):
         self.assert_redeemed()
 
     def test_swapped_redeem_is_committed_by_the_reaper(self):
-        self.kill_at('after redeem.swap', self.redeem)
+        self.kill_at('after redeem.transfer', self.redeem)
         self.deployment.server_outcomes[self.server] = ServerOutcome.LIVE
 
         self.finish()
@@ -96,17 +96,17 @@ class TestRedeem(base.ProtocolTestCase):
             reads.append(about)
             if len(reads) == 2:
                 self.before_request = None
-                self.swap()
+                self.transfer()
 
         self.before_request = land
         self.finish()
 
         self.assert_redeemed()
 
-    def swap(self):
+    def transfer(self):
         client = self.deployment.placement_client()
         body = bodies.for_server(self.hold, 'project', 'user')
-        client.swap(
+        client.transfer(
             self.context, {self.server: self.hold}, {self.server: body}
         )
 
@@ -217,12 +217,12 @@ class TestRedeem(base.ProtocolTestCase):
         self.deployment.delete_allocations(holds[removed].uuid)
         self.deployment.server_outcomes[removed] = ServerOutcome.DELETED
 
-        outcomes = redeem.swap(
+        outcomes = redeem.transfer(
             *(self.context, self.deployment.placement_client(), holds),
             *('project', 'user'),
         )
 
         self.assertEqual(
-            [redeem.Outcome.LOST, redeem.Outcome.SWAPPED],
+            [redeem.Outcome.LOST, redeem.Outcome.TRANSFERRED],
             [*outcomes.values()],
         )

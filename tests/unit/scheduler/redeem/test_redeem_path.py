@@ -42,7 +42,7 @@ class TestRedeemPath(base.ProtocolTestCase):
         self.assert_at_rest()
 
     def test_crash_after_the_reservation_is_finished_by_a_redelivery(self):
-        for point in ('redeem.reserve', 'redeem.swap'):
+        for point in ('redeem.reserve', 'redeem.transfer'):
             server = self.servers.pop()
             self.kill_at(f'after {point}', self.redeem, server)
 
