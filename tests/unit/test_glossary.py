@@ -27,6 +27,7 @@ PLAIN = frozenset(
         'background',
         'balanced',
         'bodies',
+        'choice',
         'cloud',
         'column',
         'comparison',
