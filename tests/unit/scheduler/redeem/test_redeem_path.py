@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Unit tests of ``nova_groupext/scheduler/redeem/redeem_path.py``."""
 
+import types
+
 from nova import exception as nova_exc
 from oslo_db import exception as db_exc
 from oslo_utils import uuidutils
@@ -71,6 +73,25 @@ class TestRedeemPath(base.ProtocolTestCase):
             {'m-0': 'ACTIVE', 'm-1': 'ACTIVE'}, self.statuses(self.uuid)
         )
         self.assert_at_rest()
+
+    def test_members_are_chosen_at_random_only_after_a_conflict(self):
+        """Concurrent requests that all choose the first would take turns."""
+        path = self.path()
+        before = {self.chosen(path) for _each in range(20)}
+        path.wait_after_conflict('m')
+        after = {self.chosen(path) for _each in range(20)}
+
+        self.assertEqual({'m-0'}, before)
+        self.assertEqual({'m-0', 'm-1'}, after)
+
+    def chosen(self, path):
+        """Return the path name of the member that one server gets."""
+        ref = member_ref.MemberRef(self.uuid, 'm')
+        spec = types.SimpleNamespace(project_id=deployment.PROJECT)
+        [reservation] = path.choose(
+            self.context, ref, spec, self.servers[:1], ()
+        )
+        return reservation.member.path
 
     def test_conflicts_end_after_a_while(self):
         path = self.path()
