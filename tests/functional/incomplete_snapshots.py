@@ -15,15 +15,15 @@ class IncompleteCase(changing_cloud.ChangingCloudTestCase):
         hosts.Host('cmp-2', 'r1', 'az1', vcpus=8),
     )
 
-    def licensed(self):
-        """Return the name of a flavor that also requests a license."""
+    def licensed(self, licenses=1):
+        """Return the name of a flavor that also requests licenses."""
         placement = self.cloud.placement
         placement.put(f'/resource_classes/{LICENSE}')
-        nova = self.cloud.nova('admin')
-        flavor = nova.flavors.create('licensed', 512, 1, 1)
-        self.addCleanup(nova.flavors.delete, flavor)
-        flavor.set_keys({f'resources:{LICENSE}': '1'})
-        return 'licensed'
+        name = f'licensed-{licenses}'
+        flavor = self.cloud.nova('admin').flavors.create(name, 512, 1, 1)
+        self.addCleanup(flavor.delete)
+        flavor.set_keys({f'resources:{LICENSE}': f'{licenses}'})
+        return name
 
     def provider(self, name, parent=None, traits=(), total=8):
         """Make a provider of licenses; returns its uuid."""

@@ -45,7 +45,7 @@ class TestTruncated(incomplete_snapshots.IncompleteCase):
     def test_truncated_allocation_candidates_are_undecided(self):
         group = self.describe(TWO)
 
-        self.assert_undecided(group, 'max_allocation_candidates')
+        self.assert_undecided(group, 'ask the operator to raise')
 
     def test_group_without_allocation_candidates_is_refused(self):
         self.fill('cmp-1', VCPU=8)

@@ -57,16 +57,16 @@ class TestNested(incomplete_snapshots.IncompleteCase):
         self.assertEqual(count, len(group['members']))
         self.assertEqual({'HELD'}, {m['status'] for m in group['members']})
 
-    def test_child_provider_of_a_host_that_the_group_fills_is_undecided(self):
+    def test_child_provider_of_a_host_that_the_group_fills_is_used(self):
         self.provider('child', parent=self.root('cmp-1'))
         self.hold(8)
         self.assertEqual({'cmp-1': 0, 'cmp-2': 0}, self.free())
 
-        group = self.revise({'b': base.member(self.flavor)})
+        group = self.revise({'b': base.member(self.flavor, count=8)})
 
-        self.assert_undecided(group['revision'], 'hosts that the group fills')
+        self.assert_revised(group, 8)
 
-    def test_child_provider_beside_a_full_root_provider_is_undecided(self):
+    def test_child_provider_beside_a_full_root_provider_is_used(self):
         self.add_root_inventory(1)
         self.fill('cmp-1', **{incomplete_snapshots.LICENSE: 1})
         self.provider('child', parent=self.root('cmp-1'))
@@ -74,7 +74,27 @@ class TestNested(incomplete_snapshots.IncompleteCase):
 
         group = self.revise({'b': base.member(self.flavor)})
 
-        self.assert_undecided(group['revision'], 'hosts that the group fills')
+        self.assert_revised(group, 1)
+
+    def test_member_grows_on_the_child_provider_that_the_group_fills(self):
+        self.provider('child', parent=self.root('cmp-1'), total=4)
+        self.uuid = self.hold_group(
+            {'members': {'a': base.member(self.flavor, count=4)}}
+        )['id']
+
+        group = self.revise({'a': base.member(self.licensed(2), count=2)})
+
+        self.assert_revised(group, 2)
+
+    def test_member_that_outgrows_its_child_provider_is_refused(self):
+        self.provider('child', parent=self.root('cmp-1'), total=4)
+        self.uuid = self.hold_group(
+            {'members': {'a': base.member(self.flavor, count=4)}}
+        )['id']
+
+        group = self.revise({'a': base.member(self.licensed(2), count=3)})
+
+        self.assertEqual('REFUSED', group['revision']['status'], group)
 
     def test_irrelevant_child_provider_does_not_prevent_a_refusal(self):
         self.provider('child', parent=self.root('cmp-1'))

@@ -2,6 +2,7 @@
 """Trees of resource providers in a Placement of a test's own."""
 
 import functools
+import types
 
 from nova import context
 from nova.objects import request_spec
@@ -78,9 +79,32 @@ class ProviderTreesTestCase(base.BaseTestCase):
             generation = response.json()['resource_provider_generation']
         return uuid
 
+    def fill(self, provider, name):
+        """Use one unit of a resource class."""
+        consumer = uuidutils.generate_uuid()
+        url = f'/allocations/{consumer}'
+        body = {
+            'allocations': {provider: {'resources': {name: 1}}},
+            'consumer_generation': None,
+            'consumer_type': 'INSTANCE',
+            'project_id': 'p',
+            'user_id': 'u',
+        }
+        response = self.admin.put(url, json=body)
+        self.assertEqual(204, response.status_code, response.text)
+        self.addCleanup(self.admin.delete, url)
+
     def candidates(self, request):
         """Return the allocation requests that Placement answers."""
         return self.client.candidates(self.context, request)[0]
+
+
+def make_holds(host, name):
+    """Return CurrentHolds with one hold, of one unit of a resource class."""
+    hold = types.SimpleNamespace(
+        provider_uuid=host, allocations={host: {'resources': {name: 1}}}
+    )
+    return types.SimpleNamespace(movable=[hold])
 
 
 def make_request(amounts, root_required=(), root_forbidden=(), **conditions):

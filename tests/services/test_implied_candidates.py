@@ -2,9 +2,12 @@
 """Equal candidates of Placement and of the queries about its providers."""
 
 import random
+import types
 
 from oslo_utils import uuidutils
+from oslotest import base
 
+from nova_groupext import exception
 from nova_groupext.scheduler.placement import implied_candidates
 from nova_groupext.scheduler.placement import queries
 from tests.services import provider_trees
@@ -88,3 +91,43 @@ class TestImpliedCandidates(provider_trees.ProviderTreesTestCase):
         chosen = self.choose(names, 0.25)
         others = [name for name in names if name not in chosen]
         return chosen, self.choose(others, 0.25)
+
+
+class TestManyProviders(base.BaseTestCase):
+    """A host with a thousand providers of each of two resource classes."""
+
+    def roots(self, _context, filters):
+        """Return {provider: root}, as PlacementClient does."""
+        [(name, value)] = filters
+        if name != 'resources':
+            return {}
+        return {f'{value}-{number}': 'host' for number in range(1000)}
+
+    def test_search_for_candidates_ends_at_the_deadline(self):
+        checks = []
+
+        def check_deadline():
+            checks.append(1)
+            if len(checks) == 100:
+                raise exception.OutOfTime(seconds=1)
+
+        required = [provider_trees.FAST]
+        implied = implied_candidates.ImpliedCandidates(
+            implied_candidates.ProviderQueries(
+                None, types.SimpleNamespace(roots=self.roots), check_deadline
+            ),
+            queries.CandidateQuery(
+                amounts=dict.fromkeys(provider_trees.CLASSES, 1),
+                required=required,
+                forbidden=[],
+                root_required=[],
+                member_of=[],
+                not_member_of=[],
+            ),
+        )
+
+        # No candidate has the required trait.
+        candidates = implied.of_host('host')
+
+        self.assertRaises(exception.OutOfTime, list, candidates)
+        self.assertEqual(100, len(checks))

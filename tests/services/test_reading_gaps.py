@@ -19,14 +19,15 @@ class TestReadingGaps(provider_trees.ProviderTreesTestCase):
         super().setUp()
         self.request = provider_trees.make_request({A: 1, B: 1})
 
-    def gaps(self, hosts, returned, request=None):
+    def gaps(
+        self, hosts, returned, request=None, current=current_holds.NO_HOLDS
+    ):
         """Return the gaps of a reading with some allocation requests."""
-        no_holds = own_capacity.OwnCapacity(
-            *(self.context, self.client, current_holds.NO_HOLDS),
-            lambda: None,
+        own = own_capacity.OwnCapacity(
+            *(self.context, self.client, current), lambda: None
         )
         gaps = reading_gaps.ReadingGaps(
-            *(self.context, self.client, hosts, no_holds), lambda: None
+            *(self.context, self.client, hosts, own), lambda: None
         )
         gaps.record_candidates(
             request or self.request,
@@ -60,6 +61,16 @@ class TestReadingGaps(provider_trees.ProviderTreesTestCase):
             self.make_provider({B: 1}, host)
 
         self.assert_all_are_needed([host], 2)
+
+    def test_candidate_beside_own_holds_has_become_free_later(self):
+        host = self.make_provider({A: 1})
+        self.fill(host, A)
+        self.make_provider({B: 1}, host)
+        holds = provider_trees.make_holds(host, A)
+
+        gaps = self.gaps([host], [], current=holds)
+
+        self.assertEqual([reading_gaps.FREED_LATER], gaps)
 
     def test_number_of_requests_does_not_depend_on_the_hosts(self):
         counts = [self.count_requests(hosts) for hosts in (2, 10)]

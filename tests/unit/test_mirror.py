@@ -102,7 +102,7 @@ ELSEWHERE = {
     'quota': 'unit/api/quota',
     'scheduler/current/current_holds': 'functional/revising',
     'scheduler/current/outsiders': 'later/related',
-    'scheduler/current/own_capacity': 'functional/nested_providers',
+    'scheduler/current/own_capacity': 'services/own_capacity',
     'scheduler/decide/propose': 'later/moves',
     'scheduler/decide/rehearsal': 'functional/deadline',
     'scheduler/decide/resize_needs': 'later/resizing',

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Capacity of a group's own holds, which is free for the group itself.
 
-Placement offers no hosts that these holds fill. So this module asks Placement
-about these hosts without regard to their free capacity.
+Placement offers no hosts that these holds fill. So this module works out their
+allocation candidates from queries about providers.
 """
 
 import collections
@@ -29,81 +29,79 @@ class OwnCapacity:
             context, placement_client, check_deadline
         )
         # {provider: its host}, of the hosts and of all providers of the holds
+        # and candidates
         self._host_of = {
             provider: hold.provider_uuid
             for hold in self._holds
             for provider in (hold.provider_uuid, *hold.allocations)
         }
         self._inventories = {}
-        for provider in sorted(self._host_of):
-            check_deadline()
-            self._inventories[provider] = placement_client.inventories(
-                context, provider
-            )
 
-    def allocation_requests(self, resources):
-        """Yield (host, allocation request) for one member.
-
-        A hold of exactly the requested amounts is a candidate as it is. Any
-        other candidate takes everything from the host's root provider.
+    def candidates(self, resources):
+        """Yield all allocation candidates on these hosts for one member.
 
         :param resources: Nova's ResourceRequest
+        :returns: (set of root providers, allocation request) pairs; the roots
+            are not only the host if it uses a sharing provider
         """
         query = queries.parse_candidate_query(resources)
         if not self._holds or query is None:
             return
         implied = implied_candidates.ImpliedCandidates(self._queries, query)
-        for host, request in self._with_amounts(query.amounts):
-            if implied.is_suitable(implied_candidates.key(request), host):
-                yield host, request
-
-    def _with_amounts(self, amounts):
-        """Yield (host, allocation request), whatever their traits are."""
-        for hold in self._holds:
-            if total_amounts(hold.allocations) == amounts:
-                request = {
-                    'allocations': hold.allocations,
-                    'mappings': hold.mappings,
-                }
-                yield hold.provider_uuid, request
-        for host in sorted(set(self._host_of.values())):
-            if all(self._allows(host, *each) for each in amounts.items()):
-                request = {
-                    'allocations': {host: {'resources': amounts}},
-                    'mappings': {'': [host]},
-                }
-                yield host, request
+        for host, freed in sorted(self.freed(query.amounts).items()):
+            for candidate in implied.of_host(host, freed):
+                roots = implied.roots(candidate, host)
+                if roots == {host}:
+                    self._host_of |= {each: host for each, _name in candidate}
+                yield (
+                    roots,
+                    implied_candidates.request(candidate, query.amounts),
+                )
 
     def freed(self, amounts):
         """Return {host: (provider, resource class) pairs that holds fill}.
 
         :param amounts: {resource class: amount} of one member; pairs whose
-            inventory does not allow that amount are left out
+            inventory does not allow that amount are left out, unless a hold
+            has it already
         """
         freed = collections.defaultdict(set)
         for hold in self._holds:
             freed[hold.provider_uuid].update(
                 (provider, name)
                 for provider, allocation in hold.allocations.items()
-                for name in allocation['resources'].keys() & amounts.keys()
-                if self._allows(provider, name, amounts[name])
+                for name, held in allocation['resources'].items()
+                if name in amounts
+                and (
+                    amounts[name] == held
+                    or self._allows(provider, name, amounts[name])
+                )
             )
         return freed
 
     def _allows(self, provider, name, amount):
         """Check whether an inventory's units allow an amount."""
-        inventory = self._inventories[provider].get(name)
+        inventory = self._inventories_of(provider).get(name)
         return (
             inventory is not None
             and inventory['min_unit'] <= amount <= inventory['max_unit']
             and amount % inventory['step_size'] == 0
         )
 
+    def _inventories_of(self, provider):
+        if provider not in self._inventories:
+            self._check_deadline()
+            self._inventories[provider] = self._placement_client.inventories(
+                self._context, provider
+            )
+        return self._inventories[provider]
+
     def add_to(self, free):
         """Add the amounts of the holds to the free amounts.
 
         :param free: {root provider: {(provider, resource class): amount}}; the
-            hosts of holds that are missing are inserted
+            hosts of holds that are missing are inserted, with the capacity of
+            the candidates that were found before
         """
         missing = {*self._host_of.values()} - free.keys()
         for provider, host in self._host_of.items():
@@ -116,9 +114,10 @@ class OwnCapacity:
 
     def _free_on(self, provider):
         """Return {(provider, resource class): free amount}."""
+        inventories = self._inventories_of(provider)
         self._check_deadline()
         usages = self._placement_client.usages(self._context, provider) or {}
-        free = client.free_capacity(self._inventories[provider], usages)
+        free = client.free_capacity(inventories, usages)
         return {
             (provider, name): max(0, int(amount))
             for name, amount in free.items()

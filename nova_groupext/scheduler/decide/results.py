@@ -22,8 +22,7 @@ UNKNOWN = (
 )
 
 INCOMPLETE = (
-    'No plan was found, but the reading of the cloud is incomplete: {}. A '
-    'retry may succeed.'
+    'No plan was found, but the reading of the cloud is incomplete: {}.'
 )
 
 NO_SUCCESS = (

@@ -169,21 +169,25 @@ class _Reading:
 
     def _group_by_host(self, resources, candidates):
         """Return {root provider: [allocation request]}, with own capacity."""
+        known = {implied_candidates.key(each) for each in candidates}
+        own = [
+            (roots, request)
+            for roots, request in self._own_capacity.candidates(resources)
+            if implied_candidates.key(request) not in known
+        ]
+        known.update(implied_candidates.key(request) for _, request in own)
+        self._gaps.record_candidates(resources, known)
+        sorted_candidates = sorted(candidates, key=_sort_key)
         by_provider = collections.defaultdict(list)
-        for candidate in sorted(candidates, key=_sort_key):
-            roots = self._roots(candidate)
+        for roots, request in (
+            *((self._roots(each), each) for each in sorted_candidates),
+            *own,
+        ):
             if len(roots) == 1:
-                by_provider[roots.pop()].append(candidate)
+                [provider] = roots
+                by_provider[provider].append(request)
             else:
                 self._skip_sharing(roots)
-        known = {implied_candidates.key(each) for each in candidates}
-        own_requests = self._own_capacity.allocation_requests(resources)
-        for provider, request in own_requests:
-            candidate = implied_candidates.key(request)
-            if candidate not in known:
-                known.add(candidate)
-                by_provider[provider].append(request)
-        self._gaps.record_candidates(resources, known)
         return by_provider
 
     def _roots(self, candidate):

@@ -11,18 +11,24 @@ import itertools
 from nova_groupext.scheduler.placement import implied_candidates
 from nova_groupext.scheduler.placement import queries
 
-CELL = 'a part of the cloud did not answer or has no running host'
-SHARING = 'hosts that use a sharing resource provider are not supported yet'
-OWN_CAPACITY = (
-    'the remaining capacity of hosts that the group fills is unknown'
+# Each says what helps.
+CELL = (
+    'a part of the cloud did not answer or has no running host (retry later)'
+)
+SHARING = (
+    'hosts that use a sharing resource provider are not supported yet (retry '
+    'when other hosts have more free capacity, or use another flavor or image)'
 )
 # Of allocation candidates that Placement has not returned: one of these.
 LIMITED = (
-    'Placement does not return all hosts with capacity, because its operator '
-    'has set [placement]max_allocation_candidates'
+    'Placement does not return all hosts with capacity (ask the operator to '
+    'raise [placement]max_allocation_candidates)'
 )
 FREED_LATER = 'capacity became free after it was read'
-NUMBERED = 'a flavor requests numbered resource groups'
+NUMBERED = (
+    'a flavor requests numbered resource groups (retry when more capacity is '
+    'free, or use another flavor)'
+)
 
 
 class ReadingGaps:
@@ -72,36 +78,41 @@ class ReadingGaps:
                 self.add(NUMBERED)
                 continue
             implied = implied_candidates.ImpliedCandidates(providers, query)
-            missed = self._find_missed(implied, known)
+            freed = self._own_capacity.freed(query.amounts)
+            missed = self._find_missed(implied, known, freed)
             if missed:
-                self.add(self._explain_missed(resources, missed))
-            if self._may_free_more(query, implied, known):
-                self.add(OWN_CAPACITY)
+                self.add(self._explain_missed(resources, missed, freed))
         return list(self._reasons)
 
-    def _find_missed(self, implied, known):
-        """Return candidates that are unknown, at most one for each host."""
+    def _find_missed(self, implied, known, freed):
+        """Return {host: one of its candidates that is unknown}.
+
+        :param freed: OwnCapacity.freed()
+        """
         return {
-            candidate
+            host: candidate
             for host in self._hosts
-            for candidate in _first_unknown(implied.of_host(host), known)
+            for candidate in _first_unknown(
+                implied.of_host(host, freed.get(host, ())), known
+            )
         }
 
-    def _may_free_more(self, query, implied, known):
-        """Check whether the group's holds may free unknown candidates."""
-        return any(
-            _first_unknown(implied.of_host(host, freed), known)
-            for host, freed in self._own_capacity.freed(query.amounts).items()
-        )
+    def _explain_missed(self, resources, missed, freed):
+        """Return why candidates that exist now are unknown.
 
-    def _explain_missed(self, resources, missed):
-        """Return why Placement did not return candidates that exist now."""
+        All those of the group's own hosts were known before.
+        """
         self._check_deadline()
         requests, _summaries = self._placement_client.candidates(
             self._context, resources
         )
-        returned = map(implied_candidates.key, requests)
-        return FREED_LATER if missed <= {*returned} else LIMITED
+        returned = set(map(implied_candidates.key, requests))
+        is_limited = any(
+            candidate not in returned
+            for host, candidate in missed.items()
+            if host not in freed
+        )
+        return LIMITED if is_limited else FREED_LATER
 
 
 def _first_unknown(candidates, known):

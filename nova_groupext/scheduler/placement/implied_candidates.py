@@ -22,13 +22,13 @@ class ProviderQueries:
     """Queries about providers, each of them sent once.
 
     :param client: PlacementClient
-    :param check_deadline: called before each request; raises OutOfTime
+    :ivar check_deadline: called before each request; raises OutOfTime
     """
 
     def __init__(self, context, client, check_deadline):
         self._context = context
         self._client = client
-        self._check_deadline = check_deadline
+        self.check_deadline = check_deadline
         self._answers = {}
 
     def roots(self, *filters):
@@ -37,7 +37,7 @@ class ProviderQueries:
         :param filters: (name, value) pairs of Placement's query
         """
         if filters not in self._answers:
-            self._check_deadline()
+            self.check_deadline()
             self._answers[filters] = self._client.roots(self._context, filters)
         return self._answers[filters]
 
@@ -52,7 +52,7 @@ class ProviderQueries:
     def sharing_hosts(self, provider):
         """Return the hosts that can use a sharing provider."""
         if provider not in self._answers:
-            self._check_deadline()
+            self.check_deadline()
             aggregates = self._client.aggregates(self._context, provider)
             members = f'in:{",".join(aggregates)}'
             self._answers[provider] = (
@@ -73,6 +73,8 @@ class ImpliedCandidates:
     def __init__(self, providers, query):
         self._providers = providers
         self._query = query
+        # {provider: the root of its tree} of those with capacity
+        self._root_of = {}
         self._roots = providers.meeting(
             queries.traits_filter(query.root_required)
         )
@@ -91,37 +93,40 @@ class ImpliedCandidates:
             for trait in query.required
         ]
 
-    def is_suitable(self, candidate, host):
-        """Check the traits and aggregates of a candidate, not its capacity.
-
-        :param host: uuid of a root provider
-        """
-        return self._has_required_traits(candidate) and all(
-            self._is_usable(provider, host) for provider, _name in candidate
-        )
-
     def of_host(self, host, freed=()):
-        """Yield the candidates of a host.
+        """Yield the candidates of a host, always in the same order.
 
         :param host: uuid of a root provider
         :param freed: (provider of the host's tree, resource class) pairs with
             enough capacity besides those that have it now
+        :raises: OutOfTime
         """
-        choices = [
-            [
-                (provider, name)
-                for provider in {
-                    *providers[host],
-                    *(each for each, of_class in freed if of_class == name),
-                }
-                if self._is_usable(provider, host)
-            ]
-            for name, providers in self._with_capacity.items()
-        ]
+        choices = []
+        for name, providers in self._with_capacity.items():
+            pairs = {(provider, name) for provider in providers[host]}
+            pairs |= {pair for pair in freed if pair[1] == name}
+            choices.append(
+                [
+                    pair
+                    for pair in sorted(pairs)
+                    if self._is_usable(pair[0], host)
+                ]
+            )
         for combination in itertools.product(*choices):
+            # Hosts with many providers have very many combinations.
+            self._providers.check_deadline()
             candidate = frozenset(combination)
             if self._has_required_traits(candidate):
                 yield candidate
+
+    def roots(self, candidate, host):
+        """Return the root providers of a candidate of a host.
+
+        They are not only the host if the candidate uses a sharing provider.
+        """
+        return {
+            self._root_of.get(provider, host) for provider, _name in candidate
+        }
 
     @functools.cached_property
     def _with_capacity(self):
@@ -136,6 +141,7 @@ class ImpliedCandidates:
         found = collections.defaultdict(set)
         sharing = self._providers.sharing()
         roots = self._providers.roots(('resources', f'{name}:{amount}'))
+        self._root_of |= roots
         for provider, root in roots.items():
             found[root].add(provider)
             # Aggregates of the hosts do not count for a sharing provider.
@@ -180,3 +186,15 @@ def key(request):
         for provider, allocation in request['allocations'].items()
         for name in allocation['resources']
     )
+
+
+def request(candidate, amounts):
+    """Return the allocation request of a candidate, as Placement would.
+
+    :param amounts: {resource class: amount}
+    """
+    allocations = {}
+    for provider, name in sorted(candidate):
+        resources = allocations.setdefault(provider, {'resources': {}})
+        resources['resources'][name] = amounts[name]
+    return {'allocations': allocations, 'mappings': {'': [*allocations]}}
