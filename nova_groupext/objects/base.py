@@ -4,6 +4,7 @@
 from collections.abc import Collection
 from collections.abc import Sequence
 import copy
+import functools
 from typing import Any
 from typing import ClassVar
 from typing import Self
@@ -46,8 +47,40 @@ class JsonField(fields.AutoTypedField):
     AUTO_TYPE = Json()
 
 
+_FIELD_BY_TYPE = {
+    sa.Boolean: fields.BooleanField,
+    sa.DateTime: functools.partial(fields.DateTimeField, tzinfo_aware=False),
+    sa.Float: fields.FloatField,
+    sa.Integer: fields.IntegerField,
+    sa.JSON: JsonField,
+    sa.String: fields.StringField,
+    sa.Text: fields.StringField,
+}
+
+
+def fields_of(
+    model: type[models.Base], **others: fields.Field
+) -> dict[str, fields.Field]:
+    """Return the fields of an object: one for each column of its table.
+
+    :param others: fields that are no columns, or have types of their own
+    """
+    columns = {
+        attribute.key: attribute.columns[0]
+        for attribute in sa.inspect(model).column_attrs
+    }
+    return {
+        name: _FIELD_BY_TYPE[type(column.type)](
+            nullable=getattr(column, 'nullable', False)
+        )
+        for name, column in columns.items()
+    } | others
+
+
 class VRTObject(base.VersionedObject):
     """An object whose scalar fields are the columns of a row.
+
+    nova_groupext.db.models describes the columns.
 
     :cvar MODEL: table of the row
     """

@@ -35,24 +35,12 @@ class VRTBoot(base.VRTObject):
     VERSION = '1.0'
     MODEL = models.Boot
 
-    fields = {
-        'group_id': fields.IntegerField(),
-        # Id of the request to create the servers
-        'request_id': fields.StringField(),
-        'status': fields.EnumField((BOOTING, DONE, STOPPED)),
-        # Number of servers that were missing at the start, and number created
-        # since
-        'missing': fields.IntegerField(),
-        'created': fields.IntegerField(),
-        # {path of a member: reason why its server could not be created}
-        'faults': base.JsonField(),
-        # Reason why the boot was stopped
-        'fault': fields.StringField(nullable=True),
-        'created_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
-        'updated_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
+    fields = base.fields_of(
+        models.Boot,
+        status=fields.EnumField((BOOTING, DONE, STOPPED)),
         # True without a heartbeat for longer than HEARTBEAT_TIMEOUT seconds
-        'is_abandoned': fields.BooleanField(),
-    }
+        is_abandoned=fields.BooleanField(),
+    )
 
     @classmethod
     def start(

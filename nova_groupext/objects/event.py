@@ -10,7 +10,6 @@ from nova.context import RequestContext
 from oslo_db import exception as db_exc
 from oslo_log import log as logging
 from oslo_versionedobjects import base as ovo
-from oslo_versionedobjects import fields
 
 from nova_groupext.db import api as db
 from nova_groupext.db import database_errors
@@ -30,16 +29,7 @@ class VRTEvent(base.VRTObject):
     VERSION = '1.0'
     MODEL = models.Event
 
-    fields = {
-        'group_id': fields.IntegerField(),
-        'name': fields.StringField(),
-        # The request and its user; null for a change without a request.
-        'request_id': fields.StringField(nullable=True),
-        'user_id': fields.StringField(nullable=True),
-        'project_id': fields.StringField(nullable=True),
-        'message': fields.StringField(nullable=True),
-        'created_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
-    }
+    fields = base.fields_of(models.Event)
 
     @classmethod
     def record_request(

@@ -41,46 +41,15 @@ class VRTGroup(
     VERSION = '1.0'
     MODEL = models.Group
 
-    fields = {
-        'id': fields.IntegerField(),
-        'uuid': fields.UUIDField(),
-        'project_id': fields.StringField(),
-        'user_id': fields.StringField(),
-        'name': fields.StringField(),
-        'description': fields.StringField(nullable=True),
-        'status': fields.EnumField(list(states.Group)),
-        'fault': fields.StringField(nullable=True),
-        'fault_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
-        'generation': fields.IntegerField(),
-        'hold_when_planned': fields.BooleanField(),
-        'client_token': fields.StringField(nullable=True),
-        # Digest of the request that came with the token
-        'request_digest': fields.StringField(nullable=True),
-        'expires_in': fields.IntegerField(),
-        'expires_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
-        # By the database's clock, at the time of reading
-        'has_expired': fields.BooleanField(),
-        'created_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
-        'updated_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
-        # Id of the group whose next definition this draft is
-        'revises_id': fields.IntegerField(nullable=True),
-        # Paths of held members that the draft may move; None for all
-        'movable_paths': base.JsonField(nullable=True),
-        # True if the draft may drop members with servers
-        'keep_server': fields.BooleanField(default=False),
-        # True if checks of redeems and moves include the draft's definition
-        'is_binding': fields.BooleanField(default=False),
-        # {path: [node, ...]}: the draft only places these members again, on
-        # other nodes than these; None for any other revision
-        'excluded_nodes': base.JsonField(nullable=True),
-        # [{at, policy}] of strict policies that the servers' hosts violate
-        'drift': base.JsonField(nullable=True),
+    fields = base.fields_of(
+        models.Group,
+        status=fields.EnumField(list(states.Group)),
         # The parts, in the order of the description
-        'subgroups': fields.ListOfStringsField(),
-        'members': fields.ListOfObjectsField('VRTMember'),
-        'policies': fields.ListOfObjectsField('VRTPolicy'),
-        'relationships': fields.ListOfObjectsField('VRTRelationship'),
-    }
+        subgroups=fields.ListOfStringsField(),
+        members=fields.ListOfObjectsField('VRTMember'),
+        policies=fields.ListOfObjectsField('VRTPolicy'),
+        relationships=fields.ListOfObjectsField('VRTRelationship'),
+    )
 
     def create(self, context: RequestContext) -> None:
         """Insert the group with all its parts, in state PLANNING.

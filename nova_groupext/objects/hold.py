@@ -58,42 +58,9 @@ class VRTHold(hold_queries.HoldQueries):
     VERSION = '1.0'
     MODEL = models.Hold
 
-    fields = {
-        'id': fields.IntegerField(),
-        # The consumer in Placement; it is filled from nothing only once.
-        'uuid': fields.UUIDField(),
-        # None after the group was deleted
-        'group_id': fields.IntegerField(nullable=True),
-        # None for a placeholder and for a resize reservation
-        'member_id': fields.IntegerField(nullable=True),
-        # The member that a resize reservation is for
-        'resize_member_id': fields.IntegerField(nullable=True),
-        'status': fields.EnumField(list(states.Hold)),
-        # The server that redeems it or has redeemed it
-        'server_uuid': fields.UUIDField(nullable=True, default=None),
-        'host': fields.StringField(),
-        'node': fields.StringField(),
-        'provider_uuid': fields.UUIDField(),
-        # {provider: {"resources": {class: amount}}}
-        'allocations': base.JsonField(),
-        # {request group: [provider, ...]}
-        'mappings': base.JsonField(),
-        # For a successor: its columns after a compensated swap, with the uuid
-        # of the hold that had these values, or {}; None for a hold that no
-        # swap fills. For a REDEEMED hold: {} while its server is being
-        # adopted.
-        'if_compensated': base.JsonField(nullable=True, default=None),
-        # True if it ends with the swap in progress
-        'ends_with_swap': fields.BooleanField(default=False),
-        # Start of the time in which a late request may still fill it, and the
-        # number of the reaper's checks since then
-        'watched_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
-        'checks': fields.IntegerField(default=0),
-        # True if Placement may keep its amounts without a consumer record
-        'lost': fields.BooleanField(default=False),
-        'created_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
-        'updated_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
-    }
+    fields = base.fields_of(
+        models.Hold, status=fields.EnumField(list(states.Hold))
+    )
 
     @classmethod
     def for_member(

@@ -37,17 +37,11 @@ class VRTLease(base.VRTObject):
     VERSION = '1.0'
     MODEL = models.Lease
 
-    fields = {
-        'group_id': fields.IntegerField(),
-        # A new uuid for each acquisition
-        'operation': fields.UUIDField(),
-        # Uuid of a VRTPlanner
-        'owner': fields.StringField(),
+    fields = base.fields_of(
+        models.Lease,
         # Duration, counted from the last renewal
-        'seconds': fields.IntegerField(),
-        # Number of other planners' requests when last read
-        'waiters': fields.IntegerField(default=0),
-    }
+        seconds=fields.IntegerField(),
+    )
 
     @classmethod
     def acquire(

@@ -26,26 +26,13 @@ class VRTMember(member_queries.MemberQueries):
     VERSION = '1.0'
     MODEL = models.Member
 
-    fields = {
-        'id': fields.IntegerField(),
-        'group_id': fields.IntegerField(),
-        'path': fields.StringField(),
-        'member_set': fields.StringField(),
-        'status': fields.EnumField(list(states.Member)),
-        'fault': fields.StringField(nullable=True),
-        'fault_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
-        'server_uuid': fields.UUIDField(nullable=True),
-        # Number of automatic replacements that planners have tried
-        'replacement_attempts': fields.IntegerField(),
-        'description': base.JsonField(),
-        'resolved_request': base.JsonField(),
-        # {id, name, vcpus, memory_mb} of the server's present flavor; None if
-        # that is the described one
-        'server_flavor': base.JsonField(nullable=True),
+    fields = base.fields_of(
+        models.Member,
+        status=fields.EnumField(list(states.Member)),
         # The group's; loaded at first use
-        'expires_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
-        'has_expired': fields.BooleanField(),
-    }
+        expires_at=fields.DateTimeField(nullable=True, tzinfo_aware=False),
+        has_expired=fields.BooleanField(),
+    )
 
     @classmethod
     def count_replacement(

@@ -12,7 +12,6 @@ from typing import Self
 
 from nova.context import RequestContext
 from oslo_versionedobjects import base as ovo
-from oslo_versionedobjects import fields
 import sqlalchemy as sa
 
 from nova_groupext.db import api as db
@@ -28,14 +27,7 @@ class VRTMove(base.VRTObject):
     VERSION = '1.0'
     MODEL = models.Move
 
-    fields = {
-        'id': fields.IntegerField(),
-        'group_id': fields.IntegerField(),
-        'member_id': fields.IntegerField(),
-        'server_uuid': fields.UUIDField(),
-        'host': fields.StringField(),
-        'node': fields.StringField(),
-    }
+    fields = base.fields_of(models.Move)
 
     def create(self, context: RequestContext) -> None:
         self.id = db.create(context, self.to_row()).id

@@ -27,19 +27,12 @@ class VRTPlan(base.VRTObject):
 
     PLACED, REFUSED, UNDECIDED = STATUSES = 'placed', 'refused', 'undecided'
 
-    fields = {
-        'id': fields.IntegerField(),
-        'uuid': fields.UUIDField(),
-        'group_id': fields.IntegerField(),
-        'status': fields.EnumField(STATUSES),
+    fields = base.fields_of(
+        models.Plan,
+        status=fields.EnumField(STATUSES),
         # {path: MemberPlacement}
-        'placements': member_placement.PlacementsField(),
-        # The solver's answer without its status and placement.
-        'answer': base.JsonField(),
-        # An outdated plan shows where members were, and is not held.
-        'is_outdated': fields.BooleanField(),
-        'created_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
-    }
+        placements=member_placement.PlacementsField(),
+    )
 
     def create(self, context: RequestContext) -> None:
         """Insert the plan of a group that exists.

@@ -5,7 +5,6 @@ from typing import Self
 
 from nova.context import RequestContext
 from oslo_versionedobjects import base as ovo
-from oslo_versionedobjects import fields
 
 from nova_groupext.db import api as db
 from nova_groupext.db import clock
@@ -23,21 +22,7 @@ class VRTPlanner(base.VRTObject):
     VERSION = '1.0'
     MODEL = models.Planner
 
-    fields = {
-        'uuid': fields.UUIDField(),
-        'host': fields.StringField(),
-        # Unique on the host; see scheduler/process_names.py
-        'process': fields.StringField(),
-        # Database revision that its release needs
-        'revision': fields.StringField(),
-        # Seconds by which the database's clock is ahead of its own
-        'clock_offset': fields.FloatField(),
-        'created_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
-        # Time of the last heartbeat
-        'heartbeat_at': fields.DateTimeField(
-            nullable=True, tzinfo_aware=False
-        ),
-    }
+    fields = base.fields_of(models.Planner)
 
     def store_heartbeat(self, context: RequestContext) -> None:
         """Store a heartbeat of the planner.

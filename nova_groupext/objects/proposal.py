@@ -33,17 +33,10 @@ class VRTProposal(base.VRTObject):
     VERSION = '1.0'
     MODEL = models.Proposal
 
-    fields = {
-        'id': fields.IntegerField(),
-        'group_id': fields.IntegerField(),
-        # PLANNING until a planner has an answer.
-        'status': fields.EnumField((PLANNING, PLACED, REFUSED, UNDECIDED)),
-        # True if fewer moves are proved to be impossible
-        'fewest': fields.BooleanField(default=False),
-        # {member path: {host, domains}}
-        'moves': base.JsonField(),
-        'created_at': fields.DateTimeField(nullable=True, tzinfo_aware=False),
-    }
+    fields = base.fields_of(
+        models.Proposal,
+        status=fields.EnumField((PLANNING, PLACED, REFUSED, UNDECIDED)),
+    )
 
     @classmethod
     def request(

@@ -189,6 +189,7 @@ class Proposal(base.Base):
     group_id = base.group_key(is_indexed=False)
     # planning, then placed, refused or undecided
     status = sa.Column(sa.String(16), nullable=False)
+    # True if fewer moves are proved to be impossible.
     fewest = sa.Column(sa.Boolean, nullable=False, default=False)
     # {path: {host, domains}}
     moves = sa.Column(sa.JSON, nullable=False)

@@ -29,6 +29,7 @@ class Lease(base.Base):
 
     id = sa.Column(sa.Integer, primary_key=True)
     group_id = base.group_key(is_indexed=False)
+    # A new uuid for each acquisition.
     operation = sa.Column(sa.String(36), nullable=False)
     # uuid of the planner
     owner = sa.Column(sa.String(255), nullable=False, index=True)
@@ -46,9 +47,13 @@ class Planner(base.Base):
     id = sa.Column(sa.Integer, primary_key=True)
     uuid = sa.Column(sa.String(36), nullable=False)
     host = sa.Column(sa.String(255), nullable=False)
+    # Unique on the host; see scheduler/process_names.py.
     process = sa.Column(sa.String(255), nullable=False)
+    # Database revision that its release needs.
     revision = sa.Column(sa.String(32), nullable=False)
+    # Seconds by which the database's clock is ahead of its own.
     clock_offset = sa.Column(sa.Float, nullable=False)
+    # Time of the last heartbeat.
     heartbeat_at = sa.Column(sa.DateTime, nullable=False)
 
 
@@ -63,10 +68,12 @@ class Boot(base.Base):
     request_id = sa.Column(sa.String(255), nullable=False)
     # booting, then done or stopped
     status = sa.Column(sa.String(16), nullable=False)
+    # Number of servers that were missing at the start, and created since.
     missing = sa.Column(sa.Integer, nullable=False)
     created = sa.Column(sa.Integer, nullable=False)
     # {path: reason why its server could not be created}
     faults = sa.Column(sa.JSON, nullable=False)
+    # Reason why it was stopped.
     fault = sa.Column(sa.Text)
     # Time of the last heartbeat of its process.
     heartbeat_at = sa.Column(sa.DateTime, nullable=False)
@@ -81,6 +88,7 @@ class Event(base.Base):
     id = sa.Column(sa.Integer, primary_key=True)
     group_id = base.group_key()
     name = sa.Column(sa.String(32), nullable=False)
+    # The request and its user; null for a change without a request.
     request_id = sa.Column(sa.String(255))
     user_id = sa.Column(sa.String(255))
     project_id = sa.Column(sa.String(255))
