@@ -21,7 +21,6 @@ from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.objects import member as member_obj
-from nova_groupext.objects import usage
 from nova_groupext.objects.member import VRTMember
 
 # {name in Nova's unified limits: legacy quota name}
@@ -157,7 +156,7 @@ def _count_without_cell(context, project_id):
     """
     if _nova_counts_mappings():
         return {}
-    members = usage.list_redeemed_since(
+    members = VRTMember.list_redeemed_since(
         context, project_id, clock.now(-CONF.vrt.operation_lease)
     )
     # A server without a mapping was deleted before it had a cell.

@@ -9,7 +9,6 @@ from nova_groupext.api import boot
 from nova_groupext.api import describe
 from nova_groupext.api import extend
 from nova_groupext.api import groups
-from nova_groupext.api import planning_limit
 from nova_groupext.api import revise
 from nova_groupext.api.schemas import request_schemas
 from nova_groupext.api.views import group_views
@@ -103,7 +102,7 @@ class Actions:
             group.project_id,
             [m for m in group.members if m.status == states.Member.TENTATIVE],
         )
-        planning_limit.check(context, group.project_id)
+        groups.check_planning_limit(context, group.project_id)
         group.change(
             context, states.Group.PLANNING, hold_when_planned=True, fault=None
         )
@@ -116,7 +115,7 @@ class Actions:
             VRTProposal.request(context, group, proposal.PLACED, fewest=True)
             VRTEvent.record_request(context, group.id, 'propose')
             return
-        planning_limit.check(context, group.project_id)
+        groups.check_planning_limit(context, group.project_id)
         VRTProposal.request(context, group)
         VRTEvent.record_request(context, group.id, 'propose')
         groups.cast_to_planner(self._planner.propose, context)

@@ -10,6 +10,7 @@ from nova_groupext.objects import states
 from nova_groupext.objects.event import VRTEvent
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.planners import VRTPlanner
+from nova_groupext.objects.proposal import VRTProposal
 from nova_groupext.policies import rules
 
 LOG = logging.getLogger(__name__)
@@ -108,6 +109,22 @@ def check_exclusive(context, group, parsed):
     """
     if any(policy.is_exclusive for policy in parsed.policies):
         context.can(rules.EXCLUSIVE, {'project_id': group.project_id})
+
+
+def check_planning_limit(context, project_id):
+    """Refuse to plan more while a project waits for too many plans.
+
+    Proposals count. Concurrent requests may exceed the limit slightly, which
+    is acceptable.
+
+    :raises: TooManyPlanned
+    """
+    limit = CONF.vrt.max_planning_per_project
+    number = VRTGroup.count_planning(
+        context, project_id
+    ) + VRTProposal.count_waiting(context, project_id)
+    if number >= limit:
+        raise exception.TooManyPlanned(number=number, limit=limit)
 
 
 def accept(context, group, name, planner, group_to_plan):

@@ -9,7 +9,6 @@ from nova_groupext import exception
 from nova_groupext import quota
 from nova_groupext.api import describe
 from nova_groupext.api import groups
-from nova_groupext.api import planning_limit
 from nova_groupext.api import related
 from nova_groupext.api import resolve
 from nova_groupext.objects import drafts
@@ -90,7 +89,7 @@ def _planning_conflict(group):
 def _store(context, group, draft):
     """Store a draft, or redefine the group itself if it holds nothing."""
     group.check_unexpired()
-    planning_limit.check(context, group.project_id)
+    groups.check_planning_limit(context, group.project_id)
     _check_servers(group, draft)
     _check_quota(context, group, draft)
     if (

@@ -7,7 +7,7 @@ from oslo_db import exception as db_exc
 
 from nova_groupext import exception
 from nova_groupext import quota
-from nova_groupext.api import planning_limit
+from nova_groupext.api import groups
 from nova_groupext.api import resolve
 from nova_groupext.conf import CONF
 from nova_groupext.objects import states
@@ -29,7 +29,7 @@ def store(context, group, parsed):
     requests = resolve.requests(context, parsed.member_sets)
     for member in group.members:
         member.resolved_request = requests[member.member_set]
-    planning_limit.check(context, group.project_id)
+    groups.check_planning_limit(context, group.project_id)
     try:
         quota.check(context, group.project_id, group.members)
         quota.with_project_lock(

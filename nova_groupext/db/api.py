@@ -114,6 +114,12 @@ def find_one(
 
 
 @retries.retry_on_abort
+def _execute(context: RequestContext, query: sa.Select) -> list[sa.Row]:
+    """Return the rows of a query; each unpacks like a tuple."""
+    with engine.reader(context) as session:
+        return list(session.execute(query))
+
+
 def left_join(
     context: RequestContext,
     model: type[_Row],
@@ -131,40 +137,34 @@ def left_join(
         .where(*conditions)
         .order_by(model.id, other.id)
     )
-    with engine.reader(context) as session:
-        return [tuple(row) for row in session.execute(query)]
+    return _execute(context, query)
 
 
-@retries.retry_on_abort
 def find_columns(
     context: RequestContext,
     columns: Sequence[Column | _Model],
     model: _Model,
     *conditions: Condition,
-) -> list[list[Any]]:
+) -> list[sa.Row]:
     """Return the values of columns, or expressions, of the matching rows."""
     query = sa.select(*columns).select_from(model).where(*conditions)
-    with engine.reader(context) as session:
-        return [list(row) for row in session.execute(query)]
+    return _execute(context, query)
 
 
-@retries.retry_on_abort
 def count(
     context: RequestContext, model: _Model, *conditions: Condition
 ) -> int:
     query = sa.select(sa.func.count()).select_from(model).where(*conditions)
-    with engine.reader(context) as session:
-        return session.scalar(query)
+    [(number,)] = _execute(context, query)
+    return number
 
 
-@retries.retry_on_abort
 def time(context: RequestContext) -> datetime.datetime:
     """Return the current time of the database's clock; see db/clock.py."""
-    with engine.reader(context) as session:
-        return session.scalar(sa.select(clock.now()))
+    [(now,)] = _execute(context, sa.select(clock.now()))
+    return now
 
 
-@retries.retry_on_abort
 def count_each(
     context: RequestContext,
     model: _Model,
@@ -174,11 +174,9 @@ def count_each(
     """Return {value of a column: number of rows with that value}."""
     counts = sa.select(column, sa.func.count(model.id))
     query = counts.where(*conditions).group_by(column)
-    with engine.reader(context) as session:
-        return dict(session.execute(query).all())
+    return dict(_execute(context, query))
 
 
-@retries.retry_on_abort
 def count_by(
     context: RequestContext,
     model: type[_Row],
@@ -198,8 +196,7 @@ def count_by(
     query = sa.select(model, counts.c.count).join(
         counts, model.id == counts.c.id
     )
-    with engine.reader(context) as session:
-        return [tuple(row) for row in session.execute(query)]
+    return _execute(context, query)
 
 
 @retries.retry_on_abort

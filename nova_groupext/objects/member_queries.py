@@ -17,6 +17,7 @@ from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.db.aliases import Condition
+from nova_groupext.db.aliases import Time
 from nova_groupext.objects import base
 from nova_groupext.objects import hold as hold_obj
 from nova_groupext.objects import sql_conditions
@@ -257,6 +258,21 @@ class MemberQueries(base.VRTObject):
                 models.Hold.resize_member_id == models.Member.id,
                 models.Hold.status.in_(states.HOLD_COUNTS_FOR_QUOTA),
             ),
+        )
+
+    @classmethod
+    def list_redeemed_since(
+        cls, context: RequestContext, project_id: str, since: Time
+    ) -> list[Self]:
+        """Return the members of a project with recently redeemed holds."""
+        return cls.list_rows(
+            context,
+            models.Member.server_uuid.is_not(None),
+            models.Member.group_id == models.Group.id,
+            models.Group.project_id == project_id,
+            models.Hold.member_id == models.Member.id,
+            models.Hold.status == states.Hold.REDEEMED,
+            models.Hold.updated_at >= since,
         )
 
     @classmethod

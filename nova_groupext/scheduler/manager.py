@@ -21,7 +21,7 @@ from nova_groupext.db import engine
 from nova_groupext.objects import states
 from nova_groupext.scheduler.move import destinations
 from nova_groupext.scheduler.move import resize
-from nova_groupext.scheduler.nova import first_boot
+from nova_groupext.scheduler.nova import servers
 from nova_groupext.scheduler.placement import client
 from nova_groupext.scheduler.placement import marked_requests
 from nova_groupext.scheduler.redeem import redeem_path
@@ -136,7 +136,7 @@ class HolisticSchedulerManager(manager.SchedulerManager):
     def _is_move(self, context, ref, spec_obj, instance_uuids):
         """Check whether the server has a cell; if so, refresh its group."""
         [server_uuid, *_] = _server_uuids(spec_obj, instance_uuids)
-        if first_boot.is_first_boot(context, server_uuid):
+        if servers.is_first_boot(context, server_uuid):
             return False
         destinations.refresh_group(
             context.elevated(),

@@ -6,7 +6,7 @@ from oslo_log import log as logging
 
 from nova_groupext import member_ref
 from nova_groupext.scheduler.move import destinations
-from nova_groupext.scheduler.nova import first_boot
+from nova_groupext.scheduler.nova import servers
 from nova_groupext.scheduler.placement import marked_requests
 
 LOG = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ class HolisticFilter(filters.BaseHostFilter):
         planned = [host for host in hosts if self._is_planned(host)]
         if planned:
             return planned
-        if not first_boot.is_first_boot(
+        if not servers.is_first_boot(
             spec_obj._context, spec_obj.instance_uuid
         ):
             return destinations.allowed_hosts(

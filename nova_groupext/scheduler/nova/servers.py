@@ -70,6 +70,20 @@ def list_mapped(context, uuids):
     return mapped
 
 
+def is_first_boot(context, server_uuid):
+    """Check whether a server has no cell yet.
+
+    A server without a mapping was deleted while it was being created.
+    """
+    try:
+        mapping = objects.InstanceMapping.get_by_instance_uuid(
+            context, server_uuid
+        )
+    except nova_exc.InstanceMappingNotFound:
+        return True
+    return mapping.cell_mapping is None
+
+
 def _batches(uuids):
     for start in range(0, len(uuids), _BATCH_SIZE):
         yield uuids[start : start + _BATCH_SIZE]
