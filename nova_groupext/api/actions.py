@@ -12,7 +12,6 @@ from nova_groupext.api import groups
 from nova_groupext.api import revise
 from nova_groupext.api.schemas import request_schemas
 from nova_groupext.api.views import group_views
-from nova_groupext.conf import CONF
 from nova_groupext.objects import proposal
 from nova_groupext.objects import releases
 from nova_groupext.objects import states
@@ -85,7 +84,7 @@ class Actions:
         context = req.environ['nova.context']
         describe.check_expires_in(parameters, '$.extend')
         seconds = parameters.get('expires_in', group.expires_in)
-        limited = int(min(seconds, CONF.vrt.max_expires_in))
+        limited = describe.limit_expires_in(seconds)
         allowed = extend.allowed_seconds(context, group, limited)
         group.extend(context, allowed, parameters.get('generation'))
         VRTEvent.record_request(context, group.id, 'extend')
@@ -104,7 +103,11 @@ class Actions:
         )
         groups.check_planning_limit(context, group.project_id)
         group.change(
-            context, states.Group.PLANNING, hold_when_planned=True, fault=None
+            context,
+            states.Group.PLANNING,
+            hold_when_planned=True,
+            expires_in=describe.limit_expires_in(group.expires_in),
+            fault=None,
         )
         self._accept(context, group, 'hold', group)
 

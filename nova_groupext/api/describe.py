@@ -110,7 +110,9 @@ def build_group(context, attributes, parsed):
         hold_when_planned=attributes.get('hold', True),
         client_token=attributes.get('client_token'),
         request_digest=_digest(attributes),
-        expires_in=_expires_in(attributes),
+        expires_in=limit_expires_in(
+            attributes.get('expires_in', CONF.vrt.default_expires_in)
+        ),
         expires_at=None,
         subgroups=[path for path, _node in nodes if path],
         members=_members(nodes, parsed),
@@ -127,13 +129,12 @@ def build_group(context, attributes, parsed):
     )
 
 
-def _expires_in(attributes):
-    """Return the seconds for which a group is held.
+def limit_expires_in(seconds):
+    """Return seconds for which a group is held, at most the maximum.
 
     The operator may have set a maximum below the default, or below the present
-    value of a group that is revised.
+    value of a group.
     """
-    seconds = attributes.get('expires_in', CONF.vrt.default_expires_in)
     return int(min(seconds, CONF.vrt.max_expires_in))
 
 

@@ -127,9 +127,7 @@ class TestHoldLifetime(changing_cloud.ChangingCloudTestCase):
         self.assertEqual(202, first.status_code, first.text)
         self.assertEqual(409, again.status_code, again.text)
         self.assertIn('holds a member for at most 604800 seconds', again.text)
-        group = objects.VRTGroup.get(self.context, self.uuid)
-        left = (group.expires_at - db.time(self.context)).total_seconds()
-        self.assertLess(abs(left - 2 * HOUR), 100)
+        self.assert_expires_in(2 * HOUR, self.uuid)
 
     def test_lowered_maximum_limits_the_default_and_revisions(self):
         self.act(self.uuid, 'extend', {'expires_in': 60})
@@ -140,9 +138,23 @@ class TestHoldLifetime(changing_cloud.ChangingCloudTestCase):
         new = self.hold_group({'members': {'a': base.member()}})['id']
 
         for uuid in (self.uuid, new):
-            group = objects.VRTGroup.get(self.context, uuid)
-            left = (group.expires_at - db.time(self.context)).total_seconds()
-            self.assertLess(abs(left - 600), 100)
+            self.assert_expires_in(600, uuid)
+
+    def test_lowered_maximum_limits_the_hold_of_a_what_if(self):
+        uuid = self.describe({'members': {'a': base.member()}}, hold=False)[
+            'id'
+        ]
+        self.set_option('max_expires_in', 600)
+
+        self.act(uuid, 'hold')
+
+        self.eventually(self.group, lambda now: now['status'] == 'HELD', uuid)
+        self.assert_expires_in(600, uuid)
+
+    def assert_expires_in(self, seconds, uuid):
+        group = objects.VRTGroup.get(self.context, uuid)
+        left = (group.expires_at - db.time(self.context)).total_seconds()
+        self.assertLess(abs(left - seconds), 100)
 
     def test_hold_after_a_server_ended_has_a_new_lifetime(self):
         self.age(LIFETIME - HOUR)
