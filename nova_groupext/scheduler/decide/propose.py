@@ -103,8 +103,7 @@ def _movable(group, present):
     confined = {
         path
         for policy in exclusive_hosts.policies(group)
-        for side in policy.sides
-        for path in side
+        for path in policy.members
     }
     return {
         member.path

@@ -11,8 +11,6 @@ To other groups a placeholder is a foreign consumer. For the group itself, a
 revision replaces placeholders by new members.
 """
 
-import itertools
-
 from nova_groupext import exception
 from nova_groupext.db import database_errors
 from nova_groupext.objects import states
@@ -123,9 +121,7 @@ def refuse_foreign_consumers(context, placement_client, group, rows):
 
 def is_confined(group, path):
     """Check whether a strict exclusive policy confines a member."""
-    return any(
-        path in side for policy in policies(group) for side in policy.sides
-    )
+    return any(path in policy.paths for policy in policies(group))
 
 
 def find_hosts(context, group, locations):
@@ -137,9 +133,7 @@ def find_hosts(context, group, locations):
     nodes_by_host = {}
     for policy in policies(group):
         occupied = {
-            locations[path]
-            for path in itertools.chain(*policy.sides)
-            if path in locations
+            locations[path] for path in policy.members if path in locations
         }
         names = {host for host, _provider in occupied}
         if policy.scope != 'host' and names:

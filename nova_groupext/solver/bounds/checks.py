@@ -46,7 +46,7 @@ class Checks:
             problem, arrays, self._demands
         )
         self._policies = [
-            (policy, self._coverages.of(tuple(itertools.chain(*policy.sides))))
+            (policy, self._coverages.of(policy.members))
             for policy in problem.topology.policies
             if policy.strict
         ]

@@ -7,13 +7,13 @@ plan can be checked, the filter is heuristic; `violations` checks every plan.
 """
 
 from collections.abc import Callable
-import itertools
 
 import numpy as np
 
 from nova_groupext.solver.arrays import Bools
 from nova_groupext.solver.arrays import Ints
 from nova_groupext.solver.construct import capacity_matrices
+from nova_groupext.solver.model import equivalence
 from nova_groupext.solver.policies import base
 
 
@@ -65,19 +65,15 @@ class Propagator:
         self.domain_of = matrices.level(policy.scope)
         self.domains = matrices.domains(policy.scope)
         self.first_hosts = matrices.first_hosts(policy.scope)
-        paths = frozenset(itertools.chain(*policy.sides))
-        self.paths = paths
-        eq_classes = [
-            eq_class
-            for eq_class in matrices.eq_classes
-            if eq_class.members[0] in paths
-        ]
-        self.eq_classes = dict.fromkeys(eq_classes).keys()
+        self.paths = policy.paths
+        self.eq_classes = dict.fromkeys(
+            equivalence.covered(matrices.eq_classes, self.paths)
+        ).keys()
         self.counts = np.zeros(len(self.domains) + 1, np.int64)
         for path, host in matrices.problem.pinned.items():
-            if path in paths:
+            if path in self.paths:
                 self.count(matrices.number[host], 1)
-        self.final_count = len(paths)
+        self.final_count = policy.size
 
     def count(self, host: int, number: int) -> None:
         """Add a number of covered members on a host, negative to remove."""

@@ -113,22 +113,14 @@ class Model:
     @_cached
     def side(self, paths: frozenset[Path]) -> Side:
         """Return the side of some members."""
-        inside = {
-            eq_class
-            for eq_class in self.variables.eq_classes
-            if eq_class.members[0] in paths
-        }
+        inside = equivalence.covered(self.variables.eq_classes, paths)
         pinned = collections.Counter(
             host for path, host in self.problem.pinned.items() if path in paths
         )
         hosts = {host for eq_class in inside for host in self._hosts[eq_class]}
         return Side(
             paths=paths,
-            eq_classes=tuple(
-                eq_class
-                for eq_class in self.variables.eq_classes
-                if eq_class in inside
-            ),
+            eq_classes=tuple(inside),
             pinned=pinned,
             hosts=tuple(sorted(hosts | pinned.keys())),
         )

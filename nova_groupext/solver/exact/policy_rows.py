@@ -85,7 +85,7 @@ class Rows:
     ) -> None:
         self._model = model
         self._policy = policy
-        self._side = model.side(frozenset(itertools.chain(*policy.sides)))
+        self._side = model.side(policy.paths)
         self.levels = model.problem.levels
         self.domain = model.problem.domain
         self.add_row = model.add_row

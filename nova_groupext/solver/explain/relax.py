@@ -257,11 +257,9 @@ class _Search:
 
     def _count_covered(self, relaxation: Relaxation) -> int:
         """Return how many members the policies of a relaxation cover."""
-        policies = assumptions.assumed_policies(
-            self._problem, relaxation.softened
+        return len(
+            assumptions.covered_paths(self._problem, relaxation.softened)
         )
-        sides = (side for policy in policies for side in policy.sides)
-        return len(set(itertools.chain(*sides)))
 
 
 def _policies(assumed: Collection[Assumption]) -> list[PolicyAssumption]:

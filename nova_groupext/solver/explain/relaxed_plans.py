@@ -11,7 +11,6 @@ is needed: reinsertion of the missing members, and finally a new plan.
 from collections.abc import Collection
 from collections.abc import Container
 from collections.abc import Set
-import itertools
 
 from nova_groupext.solver.aliases import HostId
 from nova_groupext.solver.aliases import Path
@@ -198,11 +197,13 @@ class RelaxedPlans:
             path for path, host in base.placement.items() if host in hosts
         }
         for policy in problem.topology.policies:
-            if policy.strict and policy.binds_one_domain:
-                # Members can only leave a shared domain together.
-                covered = set(itertools.chain(*policy.sides))
-                if not covered.isdisjoint(others):
-                    others |= covered & base.placement.keys()
+            # Members can only leave a shared domain together.
+            if (
+                policy.strict
+                and policy.binds_one_domain
+                and not policy.paths.isdisjoint(others)
+            ):
+                others |= policy.paths & base.placement.keys()
         return others & problem.movable
 
     def _find_concerned(self) -> set[Path]:
@@ -212,9 +213,7 @@ class RelaxedPlans:
             for each in self._assumed
             if isinstance(each, assumptions.MemberAssumption)
         }
-        policies = assumptions.assumed_policies(self._problem, self._assumed)
-        sides = (side for policy in policies for side in policy.sides)
-        covered = set(itertools.chain(*sides))
+        covered = assumptions.covered_paths(self._problem, self._assumed)
         return {
             member.path
             for member in self._problem.topology.members

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
-import itertools
 from typing import NamedTuple
 from typing import TypeAlias
 
@@ -58,6 +57,14 @@ def assumed_policies(
         for policy in problem.topology.policies
         if policy.strict and of_policy(policy) in assumed
     )
+
+
+def covered_paths(
+    problem: problems.Problem, assumed: Container[Assumption]
+) -> set[Path]:
+    """Return the members that the policies of some assumptions cover."""
+    policies = assumed_policies(problem, assumed)
+    return set[Path]().union(*(policy.members for policy in policies))
 
 
 def count_required(
@@ -161,7 +168,7 @@ def _reduce_member_sets(
         # Removing a member from a plan may violate the policy, or only certain
         # members may satisfy it.
         if not (policy.is_monotone and policy.is_symmetric):
-            protected.update(itertools.chain(*policy.sides))
+            protected.update(policy.members)
     for member_set in problem.topology.member_sets:
         min_count = (
             member_set.min_count

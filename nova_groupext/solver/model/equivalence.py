@@ -2,10 +2,10 @@
 """Equivalence classes of members, and the host options for them."""
 
 import collections
+from collections.abc import Container
 from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
-import itertools
 from typing import TypeAlias
 
 from nova_groupext.solver.aliases import Amounts
@@ -108,6 +108,16 @@ def covers(policies: Iterable[base.Policy]) -> dict[Path, list[Cover]]:
     return covers_of
 
 
+def covered(
+    eq_classes: Iterable[EquivalenceClass], paths: Container[Path]
+) -> list[EquivalenceClass]:
+    """Return the classes of some paths, such as those of a policy.
+
+    :param paths: all members of a class, or none
+    """
+    return [each for each in eq_classes if each.members[0] in paths]
+
+
 def host_options(
     problem: problems.Problem, eq_class: EquivalenceClass
 ) -> list[HostOption]:
@@ -164,7 +174,7 @@ def _strict_scopes(policies: Iterable[base.Policy]) -> dict[Path, set[Level]]:
     scopes = collections.defaultdict[Path, set[Level]](set)
     for policy in policies:
         if policy.strict:
-            for path in itertools.chain(*policy.sides):
+            for path in policy.members:
                 scopes[path].add(policy.scope)
     return scopes
 

@@ -244,9 +244,7 @@ def restore_alternatives(
 
 def _concerns(policy: base.Policy, paths: Set[Path]) -> bool:
     """Check whether a policy may depend on some members."""
-    return policy.is_exclusive or any(
-        not paths.isdisjoint(side) for side in policy.sides
-    )
+    return policy.is_exclusive or not paths.isdisjoint(policy.paths)
 
 
 def _without_members(

@@ -51,7 +51,7 @@ def worst_violation(
 
     :param possible_hosts: present and possible hosts of placed members
     """
-    placed = {p for side in policy.sides for p in side if p in possible_hosts}
+    placed = policy.paths & possible_hosts.keys()
     # One member alone is never in two domains when its move has ended.
     if policy.is_worst_in_union and len(placed) > 1:
         return _count_violation(
@@ -182,7 +182,7 @@ class Move:
         self._policies = [
             _only_pairs_of(path, policy)
             for policy in problem.topology.policies
-            if policy.is_exclusive or _covers(policy, path)
+            if policy.is_exclusive or path in policy.paths
         ]
         self._used = {
             level: {
@@ -298,7 +298,3 @@ def _only_pairs_of(path: Path, policy: base.Policy) -> base.Policy:
     ]
     other_paths = tuple(itertools.chain(*others))
     return dataclasses.replace(policy, sides=((path,), other_paths))
-
-
-def _covers(policy: base.Policy, path: Path) -> bool:
-    return any(path in side for side in policy.sides)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import dataclasses
 import fractions
 import functools
+import itertools
 from typing import TYPE_CHECKING
 from typing import Any
 from typing import ClassVar
@@ -239,10 +240,20 @@ class Policy:
         same_cost = self.with_unit_cost(1)
         return dataclasses.replace(same_cost, at='', where='', strict=True)
 
+    @functools.cached_property
+    def members(self) -> tuple[Path, ...]:
+        """Covered members of all sides, in their order."""
+        return tuple(itertools.chain(*self.sides))
+
+    @functools.cached_property
+    def paths(self) -> frozenset[Path]:
+        """Covered members as a set."""
+        return frozenset(self.members)
+
     @property
     def size(self) -> int:
         """Number of covered members."""
-        return sum(map(len, self.sides))
+        return len(self.members)
 
 
 def _max_of_domain(violation: Callable[[int], int], members: int) -> int:

@@ -61,7 +61,7 @@ class View:
         scope = self._policy.scope
         return collections.Counter(
             problem.domain(placement[path], scope)
-            for path in itertools.chain(*self._policy.sides)
+            for path in self._policy.members
             if path in placement
         )
 
@@ -70,7 +70,7 @@ class View:
         """Hosts of the placed members."""
         return {
             path: self._placement[path]
-            for path in itertools.chain(*self._policy.sides)
+            for path in self._policy.members
             if path in self._placement
         }
 
@@ -91,11 +91,10 @@ class View:
         """Domains with foreign consumers or members that are not covered."""
         if not self._policy.is_exclusive:
             raise AttributeError('only an exclusive policy sees others')
-        covered = set(itertools.chain(*self._policy.sides))
         others = [
             host_id
             for path, host_id in self._placement.items()
-            if path not in covered
+            if path not in self._policy.paths
         ]
         hosts = itertools.chain(self._problem.foreign_hosts, others)
         return {self.domain(host_id) for host_id in hosts}

@@ -76,12 +76,11 @@ def conflicting_pairs(
     """
     assumed = frozenset(assumptions.of_problem(problem))
     policies = assumptions.assumed_policies(problem, assumed)
-    paths = [frozenset(itertools.chain(*p.sides)) for p in policies]
     covered = _covered(problem)
     subsets = []
     for first, second in itertools.combinations(range(len(policies)), 2):
         pair = policies[first], policies[second]
-        sides = paths[first], paths[second]
+        sides = policies[first].paths, policies[second].paths
         if not sides[0].isdisjoint(sides[1]) and _may_conflict(pair, sides):
             pair_assumed = {assumptions.of_policy(policy) for policy in pair}
             member_sets = set[Path]().union(
@@ -140,7 +139,5 @@ def _covered(problem: problems.Problem) -> dict[PolicyAssumption, set[Path]]:
         problem, frozenset(assumptions.of_problem(problem))
     ):
         member_sets = covered.setdefault(assumptions.of_policy(policy), set())
-        member_sets.update(
-            member_set_of[path] for side in policy.sides for path in side
-        )
+        member_sets.update(map(member_set_of.__getitem__, policy.members))
     return covered

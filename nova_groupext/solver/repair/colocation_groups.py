@@ -3,7 +3,6 @@
 
 import contextlib
 import dataclasses
-import itertools
 
 import numpy as np
 
@@ -127,7 +126,7 @@ class ColocationGroups:
         policies = tuple(
             policy
             for policy in part.topology.policies
-            if free_paths.isdisjoint(itertools.chain(*policy.sides))
+            if free_paths.isdisjoint(policy.paths)
         )
         topology = dataclasses.replace(part.topology, policies=policies)
         part = dataclasses.replace(part, topology=topology)

@@ -122,11 +122,11 @@ class _Insertion:
         small_policies = [
             policy
             for policy in self.problem.topology.policies
-            if policy.strict and len(_covered(policy)) <= _MAX_RELATED
+            if policy.strict and policy.size <= _MAX_RELATED
         ]
-        self._policy_paths = [_covered(policy) for policy in small_policies]
+        self._policy_paths = [policy.paths for policy in small_policies]
         self._colocated_paths = [
-            _covered(policy)
+            policy.paths
             for policy in small_policies
             if policy.binds_one_domain
         ]
@@ -269,10 +269,6 @@ class _Insertion:
                     placement[p] for p in part.members if p in placement
                 )
         return hosts
-
-
-def _covered(policy):
-    return frozenset().union(*policy.sides)
 
 
 def _related(groups, paths):

@@ -9,7 +9,6 @@ hosts, and the integer program optimises the free ones.
 import collections
 from collections.abc import Iterator
 import heapq
-import itertools
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from nova_groupext.solver.aliases import Level
 from nova_groupext.solver.aliases import Path
 from nova_groupext.solver.construct import assignment
 from nova_groupext.solver.construct import candidate_list
+from nova_groupext.solver.model import equivalence
 from nova_groupext.solver.model import subproblem
 from nova_groupext.solver.model import time_budget
 from nova_groupext.solver.model import violations
@@ -155,12 +155,7 @@ class _LocalSearch:
         placement = self.incumbent.plan.placement
         eq_classes = self._eq_classes
         if policy is not None:
-            covered = set(itertools.chain(*policy.sides))
-            eq_classes = [
-                eq_class
-                for eq_class in eq_classes
-                if eq_class.members[0] in covered
-            ]
+            eq_classes = equivalence.covered(eq_classes, policy.paths)
         moving: set[EquivalenceClass] = set()
         for number in self._random.permutation(len(eq_classes)):
             moving.update(self._colocated_groups[eq_classes[number]])
@@ -211,12 +206,9 @@ class _LocalSearch:
         }
         for policy in self.problem.topology.policies:
             if policy.strict and policy.binds_one_domain:
-                paths = set(itertools.chain(*policy.sides))
-                bound = {
-                    eq_class
-                    for eq_class in self._eq_classes
-                    if eq_class.members[0] in paths
-                }
+                bound = set(
+                    equivalence.covered(self._eq_classes, policy.paths)
+                )
                 for eq_class in bound:
                     if len(bound) <= _MAX_CLASSES:
                         colocated_groups[eq_class] = (

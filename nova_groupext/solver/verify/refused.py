@@ -158,8 +158,7 @@ def _with(
     member_sets: Iterable[topology.MemberSet],
 ) -> problems.Problem:
     """Return the problem with other member sets and strict policies."""
-    relevant = {path for p in policies for side in p.sides for path in side}
-    relevant.update(problem.pinned)
+    relevant = set(problem.pinned).union(*(p.members for p in policies))
     # Drop member sets that are neither required nor pinned nor in a policy.
     member_sets = [
         member_set
