@@ -11,6 +11,7 @@ import dataclasses
 
 from nova_groupext.conf import CONF
 from nova_groupext.scheduler.look import solver_problem
+from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import subproblem
 
 
@@ -39,7 +40,7 @@ def pin(problem, held, resizing):
     nodes = {path: held[path].node for path in sorted(held)}
     return dataclasses.replace(
         problem,
-        hosts={**problem.hosts, **_reduced(problem.hosts, fixed)},
+        hosts=problems.without_used(problem.hosts, fixed),
         pinned={**pinned, **nodes},
     )
 
@@ -63,20 +64,6 @@ def build(problem, resizing, without_host):
             if path not in problem.pinned
         },
     )
-
-
-def _reduced(hosts, amounts_on):
-    """Return the hosts of which some capacity is taken, without it."""
-    return {
-        host_id: dataclasses.replace(
-            hosts[host_id],
-            free={
-                name: amount - amounts[name]
-                for name, amount in hosts[host_id].free.items()
-            },
-        )
-        for host_id, amounts in amounts_on.items()
-    }
 
 
 def _with_present_host(member_class, present):

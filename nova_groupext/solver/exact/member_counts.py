@@ -231,11 +231,11 @@ def _max_members_on(
     host: problems.Host, assignments: Sequence[variables.Variable]
 ) -> int:
     limit = sum(variable.host_option.max_members for variable in assignments)
-    for resource, free in host.free.items():
-        min_amount = min(
+    least = {
+        resource: min(
             variable.host_option.request.get(resource, 0)
             for variable in assignments
         )
-        if min_amount:
-            limit = min(limit, free // min_amount)
-    return limit
+        for resource in host.free
+    }
+    return host.count_fits(least, limit)

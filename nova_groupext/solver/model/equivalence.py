@@ -133,9 +133,7 @@ def host_options(
             for option, request in enumerate(
                 eq_class.member_class.options(host.id)
             ):
-                max_members = _count_fits(
-                    len(eq_class.members), host.free, request
-                )
+                max_members = host.count_fits(request, len(eq_class.members))
                 if max_members:
                     options.append(
                         HostOption(host.id, option, request, max_members)
@@ -185,9 +183,3 @@ def _is_allowed(
     return host_id in eq_class.member_class.hosts and all(
         problem.domain(host_id, level) is not None for level in eq_class.scopes
     )
-
-
-def _count_fits(members: int, free: Amounts, request: Amounts) -> int:
-    """Return how many of some members fit into a free amount."""
-    counts = (free.get(r, 0) // n for r, n in request.items() if n)
-    return min(members, min(counts, default=members))

@@ -48,6 +48,11 @@ class Host:
     free: Amounts
     foreign: bool
 
+    def count_fits(self, request: Amounts, limit: int) -> int:
+        """Return how many times a request fits, up to a limit."""
+        fits = (self.free.get(r, 0) // n for r, n in request.items() if n)
+        return min(limit, min(fits, default=limit))
+
 
 @dataclasses.dataclass(frozen=True)
 class MemberClass:
@@ -116,6 +121,23 @@ class Problem:
         if level == self.levels[0]:
             return host_id
         return self.hosts[host_id].domains.get(level)
+
+
+def without_used(
+    hosts: Mapping[HostId, Host], used: Mapping[HostId, Mapping[str, int]]
+) -> dict[HostId, Host]:
+    """Return the hosts with what is free beside some used amounts."""
+    reduced = {
+        host_id: dataclasses.replace(
+            hosts[host_id],
+            free={
+                name: amount - amounts.get(name, 0)
+                for name, amount in hosts[host_id].free.items()
+            },
+        )
+        for host_id, amounts in used.items()
+    }
+    return {**hosts, **reduced}
 
 
 def for_policy_checks(

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Problems derived from another one: other hosts, classes or members."""
 
-import collections
 from collections.abc import Container
 from collections.abc import Iterable
 from collections.abc import Mapping
@@ -190,6 +189,9 @@ def fix_others(
         for path, host in plan.placement.items()
         if path not in moving
     }
+    used = violations.usage(
+        problem, plan, fixed.keys() - problem.pinned.keys()
+    )
     tree = problem.topology
     unfixed = problem.class_of.keys() - fixed.keys()
     policies = tuple(
@@ -197,33 +199,10 @@ def fix_others(
     )
     return dataclasses.replace(
         problem,
-        hosts=_hosts_beside(problem, plan, fixed),
+        hosts=problems.without_used(problem.hosts, used),
         pinned=fixed,
         topology=dataclasses.replace(tree, policies=policies),
     )
-
-
-def _hosts_beside(
-    problem: problems.Problem,
-    plan: violations.Plan,
-    fixed: dict[Path, HostId],
-) -> dict[HostId, problems.Host]:
-    """Return the hosts with what members leave free that become pinned."""
-    used = collections.defaultdict[HostId, collections.Counter[str]](
-        collections.Counter
-    )
-    for path in fixed.keys() - problem.pinned.keys():
-        host_id = fixed[path]
-        options = problem.class_of[path].options(host_id)
-        used[host_id].update(options[plan.alternative.get(path, 0)])
-    hosts = dict(problem.hosts)
-    for host_id, amounts in used.items():
-        host = hosts[host_id]
-        free = {
-            name: amount - amounts[name] for name, amount in host.free.items()
-        }
-        hosts[host_id] = dataclasses.replace(host, free=free)
-    return hosts
 
 
 def restore_alternatives(

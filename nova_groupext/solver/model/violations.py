@@ -11,6 +11,7 @@ of every covered placed member has a domain of the policy's scope.
 
 import collections
 from collections.abc import Container
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Set
@@ -174,6 +175,20 @@ def preference(
     return sum(exact, fractions.Fraction(0))
 
 
+def usage(
+    problem: problems.Problem, plan: Plan, paths: Iterable[Path]
+) -> collections.defaultdict[HostId, collections.Counter[str]]:
+    """Return the amounts that some placed members use, by host."""
+    used = collections.defaultdict[HostId, collections.Counter[str]](
+        collections.Counter
+    )
+    for path in paths:
+        host_id = plan.placement[path]
+        options = problem.class_of[path].options(host_id)
+        used[host_id].update(options[plan.alternative.get(path, 0)])
+    return used
+
+
 def objective(problem: problems.Problem, plan: Plan) -> Objective:
     """Return the objective vector of a plan."""
     placement = plan.placement
@@ -199,14 +214,8 @@ def _capacity_violations(
     problem: problems.Problem, plan: Plan
 ) -> Iterator[Violation]:
     """Yield violations for hosts without enough capacity."""
-    used = collections.defaultdict[HostId, collections.Counter[str]](
-        collections.Counter
-    )
-    for path, host_id in plan.placement.items():
-        if path not in problem.pinned:
-            options = problem.class_of[path].options(host_id)
-            used[host_id].update(options[plan.alternative.get(path, 0)])
-    for host_id, amounts in used.items():
+    unpinned = (p for p in plan.placement if p not in problem.pinned)
+    for host_id, amounts in usage(problem, plan, unpinned).items():
         free = problem.hosts[host_id].free
         if any(amount > free.get(r, 0) for r, amount in amounts.items()):
             yield Violation('vrt.capacity', host_id)

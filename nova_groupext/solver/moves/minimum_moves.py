@@ -15,6 +15,7 @@ from nova_groupext.solver.aliases import Path
 from nova_groupext.solver.model import answers
 from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import subproblem
+from nova_groupext.solver.model import violations
 
 
 def make_problem(
@@ -38,14 +39,13 @@ def make_problem(
             are_placed_later=False,
         )
     )
-    hosts = _hosts_without(problem, current_hosts, movable)
     problem = subproblem.reclassify(
         problem, *_classes_by_host(problem, current_hosts)
     )
     policies = tuple(p for p in problem.topology.policies if p.strict)
     return dataclasses.replace(
         problem,
-        hosts=hosts,
+        hosts=_hosts_without(problem, current_hosts, movable),
         topology=dataclasses.replace(problem.topology, policies=policies),
         pinned={
             p: host for p, host in current_hosts.items() if p not in movable
@@ -80,12 +80,11 @@ def _hosts_without(
     movable: Container[Path],
 ) -> dict[HostId, problems.Host]:
     """Return the hosts with what is free there without movable members."""
-    own_usage = collections.defaultdict[HostId, collections.Counter[str]](
-        collections.Counter
+    own_usage = violations.usage(
+        problem,
+        violations.Plan(dict(current_hosts), {}),
+        (path for path in problem.class_of if path in movable),
     )
-    for path, member_class in problem.class_of.items():
-        if path in movable:
-            own_usage[current_hosts[path]].update(member_class.request)
     return {
         host_id: dataclasses.replace(
             host,

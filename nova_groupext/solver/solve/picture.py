@@ -22,6 +22,7 @@ from nova_groupext.solver.aliases import Path
 from nova_groupext.solver.language import topology
 from nova_groupext.solver.model import answers
 from nova_groupext.solver.model import problems
+from nova_groupext.solver.model import violations
 from nova_groupext.solver.solve import summary
 from nova_groupext_client.drawing import style
 from nova_groupext_client.drawing import svg
@@ -59,6 +60,11 @@ class _Picture:
         for member in problem.topology.members:
             if member.path in own and member.path in self.placement:
                 self.members[self.placement[member.path]].append(member)
+        self.usage = violations.usage(
+            problem,
+            violations.Plan(answer.placement, answer.alternative),
+            (path for path in answer.placement if path in problem.movable),
+        )
         self.member_sets = [
             member_set
             for member_set in problem.topology.member_sets
@@ -165,12 +171,7 @@ class _Picture:
 
     def _usage(self, host: problems.Host) -> Amounts:
         """Return the amounts that the group takes, scarce resources first."""
-        usage = collections.Counter[str]()
-        for member in self.members[host.id]:
-            if member.path not in self.problem.pinned:
-                options = self.problem.class_of[member.path].options(host.id)
-                option = self.answer.alternative.get(member.path, 0)
-                usage.update({r: n for r, n in options[option].items() if n})
+        usage = +self.usage[host.id]
         by_share = sorted(usage, key=lambda r: -usage[r] / host.free[r])
         return {resource: usage[resource] for resource in by_share}
 
