@@ -6,7 +6,7 @@ Each package imports only from the packages above it::
     aliases     type aliases for signatures, and arrays
     policies    the policy types: meaning, bounds, rows, propagators
     language    the topology language: schemas, errors, files
-    model       the problem, subproblems, plans and violations, the answer
+    model       the problem, also as arrays, subproblems, plans, the answer
 
     bounds      proofs that capacity is missing, without a solver
     construct   randomised greedy construction

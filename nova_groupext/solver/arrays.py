@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Type aliases: arrays by the type of their entries.
+"""Arrays: type aliases by the type of their entries, and what fits.
 
 They are not in ``aliases``, which the API imports without numpy.
 """
@@ -12,3 +12,13 @@ import numpy.typing as npt
 Ints: TypeAlias = npt.NDArray[np.int64]
 Bools: TypeAlias = npt.NDArray[np.bool_]
 Floats: TypeAlias = npt.NDArray[np.float64]
+
+#: How many fit without a capacity limit: more than any topology's members.
+UNLIMITED = 1_000_000
+
+
+def count_fits(free: Ints, needs: Ints) -> Ints:
+    """Return how many times needs fit, as the minimum over the first axis."""
+    times = np.where(needs > 0, free // np.maximum(needs, 1), UNLIMITED)
+    least: Ints = times.min(axis=0, initial=UNLIMITED)
+    return np.maximum(least, 0)

@@ -50,7 +50,6 @@ PLAIN = frozenset(
         'fast',
         'few',
         'finding',
-        'fits',
         'health',
         'http',
         'improve',

@@ -4,9 +4,9 @@
 Every check compares demand with an upper bound on capacity. A failed check
 therefore proves that no plan exists; passing every check proves nothing.
 
-``host_arrays`` has the hosts as arrays, ``demands`` the members to place and
-their hosts, ``fixed`` the policies that pinned members alone violate, and
-``checks`` the comparisons. ``reduction`` drops the hosts that these exclude.
+``demands`` has the members to place and their hosts, ``fixed`` the policies
+that pinned members alone violate, and ``checks`` the comparisons.
+``reduction`` drops the hosts that these exclude.
 """
 
 from typing import NamedTuple
@@ -14,11 +14,9 @@ from typing import NamedTuple
 from nova_groupext.solver.aliases import Path
 from nova_groupext.solver.bounds import checks
 from nova_groupext.solver.bounds import fixed
-from nova_groupext.solver.bounds import host_arrays
 from nova_groupext.solver.model import problems
 from nova_groupext.solver.model.assumptions import Assumption
-
-HostArrays = host_arrays.HostArrays
+from nova_groupext.solver.model.host_arrays import HostArrays
 
 
 class Analysis(NamedTuple):

@@ -15,12 +15,11 @@ import numpy as np
 
 from nova_groupext.solver.aliases import Amounts
 from nova_groupext.solver.arrays import Bools
-from nova_groupext.solver.arrays import Floats
 from nova_groupext.solver.arrays import Ints
 from nova_groupext.solver.bounds.demands import Demand
 from nova_groupext.solver.bounds.demands import PartialDemand
-from nova_groupext.solver.bounds.host_arrays import DomainNumbers
-from nova_groupext.solver.bounds.host_arrays import HostArrays
+from nova_groupext.solver.model.host_arrays import Domains
+from nova_groupext.solver.model.host_arrays import HostArrays
 
 # Whole numbers below this are exact as floats; larger sums get a margin far
 # above their rounding error.
@@ -37,14 +36,14 @@ _MAX_STEPS = 200_000
 def has_capacity(
     arrays: HostArrays,
     demands: Iterable[PartialDemand],
-    domains: DomainNumbers,
+    domains: Domains,
 ) -> Bools:
     """Return which domains may have capacity for all given members."""
     demands = [each for each in demands if each.number]
     feasible = np.ones(domains.size, bool)
     load = np.zeros(domains.size)
     for demand, number in demands:
-        limits = sum_by_domain(demand.max_members, domains)
+        limits = domains.sum(demand.max_members)
         feasible &= limits >= number
         load += number / np.maximum(limits, 1)
     # The members fit if their shares of capacity add up to less than one:
@@ -60,9 +59,7 @@ def has_capacity(
     return feasible
 
 
-def bound_members(
-    demands: Iterable[PartialDemand], domains: DomainNumbers
-) -> Ints:
+def bound_members(demands: Iterable[PartialDemand], domains: Domains) -> Ints:
     """Return an upper bound on the members that fit, by domain.
 
     :param demands: with their largest numbers of members
@@ -72,21 +69,10 @@ def bound_members(
         # Demands of the same classes compete for capacity.
         alone = np.max([demand.max_alone for demand, _ in group], axis=0)
         limits = np.sum([demand.max_members for demand, _ in group], axis=0)
-        by_domain = sum_by_domain(np.minimum(alone, limits), domains)
+        by_domain = domains.sum(np.minimum(alone, limits))
         number = sum(number for _, number in group)
         total += np.minimum(by_domain.astype(np.int64), number)
     return total
-
-
-def sum_by_domain(values: Ints | Floats, domains: DomainNumbers) -> Floats:
-    """Sum host values by domain; hosts without a domain do not count."""
-    numbers, size = domains
-    if size == 1 and not numbers.any():
-        return np.array([values.sum()], np.float64)
-    sums = np.bincount(numbers + 1, weights=values, minlength=size + 1)
-    # Hosts without a domain have number -1: drop their sum. Weighted sums are
-    # floats, which numpy's annotations do not tell.
-    return np.asarray(sums[1:], np.float64)
 
 
 def _by_classes(
@@ -123,7 +109,7 @@ def _has_amount(
     arrays: HostArrays,
     demands: Sequence[PartialDemand],
     resource: str,
-    domains: DomainNumbers,
+    domains: Domains,
 ) -> Bools:
     """Return which domains may have enough of one resource."""
     needed = 0
@@ -140,7 +126,7 @@ def _has_amount(
     members = sum(number for _, number in demands)
     max_amount = min(max(requested) * members, np.iinfo(np.int64).max)
     reachable = _reachable(np.minimum(free, max_amount), requested - {0})
-    total = sum_by_domain(reachable.astype(float), domains)
+    total = domains.sum(reachable)
     return (
         np.where(total < _MAX_EXACT, total, total * _ROUNDING_MARGIN) >= needed
     )

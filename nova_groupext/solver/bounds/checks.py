@@ -24,11 +24,11 @@ from nova_groupext.solver.bounds import reduction
 from nova_groupext.solver.bounds.demands import Coverage
 from nova_groupext.solver.bounds.demands import Demand
 from nova_groupext.solver.bounds.demands import PartialDemand
-from nova_groupext.solver.bounds.host_arrays import DomainNumbers
-from nova_groupext.solver.bounds.host_arrays import HostArrays
 from nova_groupext.solver.model import assumptions
 from nova_groupext.solver.model import problems
 from nova_groupext.solver.model.assumptions import Assumption
+from nova_groupext.solver.model.host_arrays import Domains
+from nova_groupext.solver.model.host_arrays import HostArrays
 from nova_groupext.solver.policies import base
 
 # Largest number of different host sets to compare.
@@ -91,9 +91,7 @@ class Checks:
 
     def _compare(self) -> Iterator[frozenset[Assumption]]:
         """Yield a proof for every group of demands that cannot fit."""
-        whole_cloud = DomainNumbers(
-            np.zeros(len(self._arrays.index), np.int64), 1
-        )
+        whole_cloud = Domains(np.zeros(len(self._arrays.index), np.int64), 1)
         for group in self._groups():
             required = [
                 PartialDemand(demand, demand.required) for demand in group
@@ -128,7 +126,8 @@ class Checks:
 
     def _exclude_hosts(self, policy: base.Policy, coverage: Coverage) -> None:
         """Exclude hosts that pinned or foreign consumers make impossible."""
-        domains, _size = self._arrays.domains(policy.scope)
+        level = self._arrays.domains(policy.scope)
+        domains = level.numbers
         allowed = domains >= 0
         assumed = frozenset[Assumption]({assumptions.of_policy(policy)})
         if policy.is_exclusive:
@@ -137,9 +136,7 @@ class Checks:
             allowed &= ~self._in_domains(policy, others)
             self._exclude_other_members(policy, coverage)
         elif policy.domain_limit is not None:
-            limits = policy.domain_limit - self._pinned_counts(
-                coverage, self._arrays.domains(policy.scope)
-            )
+            limits = policy.domain_limit - _pinned_counts(coverage, level)
             allowed &= np.append(limits > 0, False)[domains]
             by_host = np.append(limits, 0)[domains]
             for path in coverage.complete:
@@ -174,12 +171,12 @@ class Checks:
 
     def _in_domains(self, policy: base.Policy, hosts: Bools) -> Bools:
         """Return which hosts share a domain with any of some hosts."""
-        domains, size = self._arrays.domains(policy.scope)
-        used = np.zeros(size + 1, bool)
-        used[domains[hosts]] = True
+        level = self._arrays.domains(policy.scope)
+        used = np.zeros(level.size + 1, bool)
+        used[level.numbers[hosts]] = True
         # Hosts without a domain share none.
         used[-1] = False
-        return used[domains]
+        return used[level.numbers]
 
     def _needs_one_domain(self, policy: base.Policy) -> bool:
         """Check whether a policy forces all its members into one domain."""
@@ -254,21 +251,18 @@ class Checks:
         self,
         policy: base.Policy,
         coverage: Coverage,
-        domains: DomainNumbers,
+        domains: Domains,
         feasible: Bools,
     ) -> Bools:
         """Return which feasible domains meet the condition of a policy."""
-        numbers, size = domains
-        inner, inner_size = self._arrays.domains(policy.scope)
-        has_both = (numbers >= 0) & (inner >= 0)
-        cells = np.full(len(numbers), -1)
-        cells[has_both] = numbers[has_both] * inner_size + inner[has_both]
+        outer, inner = domains.numbers, self._arrays.domains(policy.scope)
+        has_both = (outer >= 0) & (inner.numbers >= 0)
+        cells = np.full(len(outer), -1)
+        cells[has_both] = (outer * inner.size + inner.numbers)[has_both]
         keys, cells[has_both] = np.unique(cells[has_both], return_inverse=True)
-        limits = self._limits(
-            policy, coverage, DomainNumbers(cells, len(keys))
-        )
+        limits = self._limits(policy, coverage, Domains(cells, len(keys)))
         # Cells, of an outer and an inner domain, are sorted by the outer one.
-        ends = np.searchsorted(keys, np.arange(size + 1) * inner_size)
+        ends = np.searchsorted(keys, np.arange(domains.size + 1) * inner.size)
         return np.array(
             [
                 is_feasible
@@ -281,7 +275,7 @@ class Checks:
         )
 
     def _limits(
-        self, policy: base.Policy, coverage: Coverage, cells: DomainNumbers
+        self, policy: base.Policy, coverage: Coverage, cells: Domains
     ) -> Ints:
         """Return an upper bound on covered members per cell.
 
@@ -290,15 +284,10 @@ class Checks:
         limits = capacity.bound_members(
             self._partial_demands(coverage.unpinned), cells
         )
-        pinned = self._pinned_counts(coverage, cells)
+        pinned = _pinned_counts(coverage, cells)
         if policy.domain_limit is not None:
             return np.minimum(limits, policy.domain_limit - pinned)
         return limits + pinned
-
-    def _pinned_counts(self, coverage: Coverage, cells: DomainNumbers) -> Ints:
-        numbers, size = cells
-        used = numbers[coverage.pinned_hosts]
-        return np.bincount(used[used >= 0], minlength=size)
 
     def _check_condition(
         self, policy: base.Policy, coverage: Coverage
@@ -311,6 +300,11 @@ class Checks:
                 yield self._covered_assumptions(
                     coverage, with_required=policy.is_bound_by_required
                 ) | {assumptions.of_policy(policy)}
+
+
+def _pinned_counts(coverage: Coverage, cells: Domains) -> Ints:
+    used = cells.numbers[coverage.pinned_hosts]
+    return np.bincount(used[used >= 0], minlength=cells.size)
 
 
 def _has_condition(policy: base.Policy) -> bool:

@@ -12,10 +12,10 @@ import numpy as np
 from nova_groupext.solver.aliases import Path
 from nova_groupext.solver.arrays import Bools
 from nova_groupext.solver.arrays import Ints
-from nova_groupext.solver.bounds.host_arrays import HostArrays
 from nova_groupext.solver.language import topology
 from nova_groupext.solver.model import assumptions
 from nova_groupext.solver.model import problems
+from nova_groupext.solver.model.host_arrays import HostArrays
 
 
 @dataclasses.dataclass

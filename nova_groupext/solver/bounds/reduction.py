@@ -8,8 +8,8 @@ import numpy as np
 
 from nova_groupext.solver.aliases import Path
 from nova_groupext.solver.bounds import demands
-from nova_groupext.solver.bounds import host_arrays
 from nova_groupext.solver.language import topology
+from nova_groupext.solver.model import host_arrays
 from nova_groupext.solver.model import problems
 from nova_groupext.solver.model.problems import ClassName
 

@@ -1,26 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cloud as arrays: free amounts, capacities and opportunity costs.
+"""Free amounts, capacities and opportunity costs of a search.
 
-Hosts (in the order of their ids), member classes, their allocation options
-and the domains of a level are numbers here.
+Hosts, member classes and their allocation options are numbers here.
 """
 
 from collections.abc import Iterator
 from collections.abc import Sequence
-import itertools
-from typing import NamedTuple
 from typing import TypeAlias
 
 import numpy as np
 
-from nova_groupext.solver.aliases import Domain
-from nova_groupext.solver.aliases import Level
+from nova_groupext.solver import arrays
 from nova_groupext.solver.arrays import Bools
 from nova_groupext.solver.arrays import Floats
 from nova_groupext.solver.arrays import Ints
 from nova_groupext.solver.construct import allocation_options
-from nova_groupext.solver.construct import fits
 from nova_groupext.solver.model import equivalence
+from nova_groupext.solver.model import host_arrays
 from nova_groupext.solver.model import problems
 from nova_groupext.solver.model.equivalence import EquivalenceClass
 
@@ -39,19 +35,6 @@ _BATCH_SIZE = 1 << 16
 HostState: TypeAlias = tuple[Ints | Floats, ...]
 
 
-class _LevelDomains(NamedTuple):
-    """Domains of a level.
-
-    :ivar domain_of: domain number by host, -1 for none
-    :ivar domains: host numbers of every domain
-    :ivar first_hosts: first host of every domain
-    """
-
-    domain_of: Ints
-    domains: list[Ints]
-    first_hosts: Ints
-
-
 class CapacityMatrices:
     """Free capacity of the hosts, updated with each assignment.
 
@@ -66,10 +49,10 @@ class CapacityMatrices:
 
     def __init__(self, problem: problems.Problem) -> None:
         self.problem = problem
-        self.hosts = list(problem.hosts)
-        self.number = {host: n for n, host in enumerate(self.hosts)}
+        self.arrays = host_arrays.HostArrays(problem)
+        self.hosts = self.arrays.ids
+        self.number = self.arrays.index
         self.eq_classes = equivalence.equivalence_classes(problem)
-        self._levels: dict[Level, _LevelDomains] = {}
         self._read_classes()
         self._read_amounts()
         self.capacity = np.zeros(
@@ -93,18 +76,6 @@ class CapacityMatrices:
         self._choose_scarcest()
         for hosts in self._batches():
             self._find_opportunity_costs(hosts)
-
-    def level(self, name: Level) -> Ints:
-        """Return the domain number at a level by host, -1 for none."""
-        return self._level(name).domain_of
-
-    def domains(self, name: Level) -> list[Ints]:
-        """Return the array of host numbers of every domain of a level."""
-        return self._level(name).domains
-
-    def first_hosts(self, name: Level) -> Ints:
-        """Return the first host of every domain of a level."""
-        return self._level(name).first_hosts
 
     def assign(
         self, eq_class: EquivalenceClass, host: int, option: int | None = None
@@ -151,7 +122,7 @@ class CapacityMatrices:
 
     def count_fits(self, need: Ints) -> Ints:
         """Return how many times some amounts fit, by host."""
-        return fits.count_fits(self.free.T, need[:, None])
+        return arrays.count_fits(self.free.T, need[:, None])
 
     def _add_free(self, host: int, amounts: Ints) -> None:
         self.free[host] += amounts
@@ -207,13 +178,7 @@ class CapacityMatrices:
             {r for option in requests for r, n in option.items() if n}
         )
         self.resources = names
-        self.free = np.array(
-            [
-                [host.free.get(name, 0) for name in names]
-                for host in self.problem.hosts.values()
-            ],
-            np.int64,
-        ).reshape(len(self.hosts), len(names))
+        self.free = self.arrays.free_amounts(names).T.copy()
         self._read_options()
 
     def _read_options(self) -> None:
@@ -221,7 +186,7 @@ class CapacityMatrices:
         rows: list[allocation_options.Option] = []
         for member_class in self._classes:
             options = allocation_options.of_class(
-                member_class, self.number, self.resources
+                self.arrays, member_class, self.resources
             )
             self._options_of.append(slice(len(rows), len(rows) + len(options)))
             rows += options
@@ -290,8 +255,8 @@ class CapacityMatrices:
 
     def _capacities(self, hosts: slice) -> Ints:
         """Return the capacities of some hosts, by class and host."""
-        capacities = fits.count_fits(
-            self._free_on(hosts), fits.on_hosts(hosts, self._needs)
+        capacities = arrays.count_fits(
+            self._free_on(hosts), _on_hosts(hosts, self._needs)
         )
         capacities *= self._allowed[:, hosts]
         best = np.maximum.reduceat(capacities, self._starts, axis=0)
@@ -299,9 +264,9 @@ class CapacityMatrices:
 
     def _find_opportunity_costs(self, hosts: slice) -> None:
         """Update the opportunity costs on some hosts and the best options."""
-        remaining = self._free_on(hosts) - fits.on_hosts(hosts, self._needs)
-        needs = fits.on_hosts(hosts, self._scarcest_needs)
-        after = fits.count_fits(remaining[:, :, None], needs[:, None])
+        remaining = self._free_on(hosts) - _on_hosts(hosts, self._needs)
+        needs = _on_hosts(hosts, self._scarcest_needs)
+        after = arrays.count_fits(remaining[:, :, None], needs[:, None])
         after *= self._scarcest_allowed[:, hosts]
         after = np.maximum.reduceat(after, self._scarcest_starts, axis=1)
         after = np.minimum(after, self._demand[self._scarcest, None])
@@ -319,23 +284,7 @@ class CapacityMatrices:
                 options
             ].argmin(axis=0)
 
-    def _level(self, name: Level) -> _LevelDomains:
-        if name not in self._levels:
-            by_host = [self.problem.domain(host, name) for host in self.hosts]
-            names = dict.fromkeys(n for n in by_host if n is not None)
-            numbers: dict[Domain | None, int] = {
-                domain: number for number, domain in enumerate(names)
-            }
-            domain_of = np.array(
-                [numbers.get(n, -1) for n in by_host], np.int64
-            )
-            order = np.argsort(domain_of, kind='stable')
-            counts = np.arange(len(numbers) + 1)
-            cuts = np.searchsorted(domain_of[order], counts)
-            domains = [
-                order[start:end] for start, end in itertools.pairwise(cuts)
-            ]
-            self._levels[name] = _LevelDomains(
-                domain_of, domains, order[cuts[:-1]]
-            )
-        return self._levels[name]
+
+def _on_hosts(hosts: slice, needs: Ints) -> Ints:
+    """Return the needs on some hosts; a last axis of 1 means all hosts."""
+    return needs[..., hosts] if needs.shape[-1] > 1 else needs

@@ -36,12 +36,9 @@ def rank_domains(
     needed = np.zeros(len(matrices.resources))
     is_usable = np.zeros(len(matrices.hosts), bool)
     for eq_class, candidates in hosts.items():
-        inside = candidates[propagator.domain_of[candidates] >= 0]
-        is_usable[inside] = True
-        capacity = np.bincount(
-            propagator.domain_of[inside],
-            state.limited_capacity(eq_class, inside),
-            count,
+        is_usable[candidates] = True
+        capacity = propagator.level.sum(
+            state.limited_capacity(eq_class, candidates), candidates
         )
         is_large_enough &= capacity >= demand[eq_class]
         needed += matrices.need_of(eq_class) * demand[eq_class]
@@ -49,7 +46,7 @@ def rank_domains(
     is_large_enough &= load <= 1
     is_large_enough &= _is_fitting(state, propagator, hosts.keys())
     order = np.argsort(
-        -load * perturbation[propagator.first_hosts], kind='stable'
+        -load * perturbation[propagator.level.first_hosts], kind='stable'
     )
     return order[is_large_enough[order]]
 
@@ -71,11 +68,7 @@ def estimate_capacity(
     by_host = np.where(
         host_shares < 2 * members, members / (host_shares + 1e-9), 0
     )
-    inside = propagator.domain_of >= 0
-    total = np.bincount(
-        propagator.domain_of[inside], by_host[inside], len(propagator.domains)
-    )
-    return (total + 1e-6).astype(np.int64)
+    return (propagator.level.sum(by_host) + 1e-6).astype(np.int64)
 
 
 def _is_fitting(
@@ -103,6 +96,6 @@ def _load(
     """Return by domain the greatest needed share of a free resource."""
     load = np.zeros(len(propagator.domains))
     for amounts, need in zip(matrices.free[hosts].T, needed, strict=True):
-        free = np.bincount(propagator.domain_of[hosts], amounts, len(load))
+        free = propagator.level.sum(amounts, hosts)
         load = np.maximum(load, need / np.maximum(1, free))
     return load

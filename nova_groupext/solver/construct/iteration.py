@@ -302,7 +302,7 @@ class Construction:
         """Return the domains with those first that soft policies prefer."""
         is_last = np.ones(len(propagator.domains), bool)
         preferred = self.state.preferred(
-            eq_class, propagator.first_hosts[domains], propagator
+            eq_class, propagator.level.first_hosts[domains], propagator
         )
         is_last[propagator.domain_of[preferred]] = False
         return domains[np.argsort(is_last[domains], kind='stable')]

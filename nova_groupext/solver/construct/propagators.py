@@ -20,9 +20,9 @@ from nova_groupext.solver.policies import base
 class Propagator:
     """The filter of one policy; this base class filters nothing.
 
+    :ivar level: the domains of its scope
     :ivar domain_of: by host: the number of its domain, -1 for none
     :ivar domains: host numbers of every domain
-    :ivar first_hosts: first host of every domain
     :ivar eq_classes: covered equivalence classes, in their order
     :ivar counts: covered members by domain, the last for hosts without one
     :ivar final_count: number of covered members after the construction
@@ -62,9 +62,9 @@ class Propagator:
     ) -> None:
         self.matrices = matrices
         self.policy = policy
-        self.domain_of = matrices.level(policy.scope)
-        self.domains = matrices.domains(policy.scope)
-        self.first_hosts = matrices.first_hosts(policy.scope)
+        self.level = matrices.arrays.domains(policy.scope)
+        self.domain_of = self.level.numbers
+        self.domains = self.level.hosts
         self.paths = policy.paths
         self.eq_classes = dict.fromkeys(
             equivalence.covered(matrices.eq_classes, self.paths)
@@ -143,11 +143,8 @@ class ShortDistance(OneDomain):
         levels = matrices.problem.levels
         wider = levels[levels.index(policy.scope) + 1 :]
         self._wider = [
-            (
-                matrices.level(level),
-                np.zeros(len(matrices.domains(level)) + 1, np.int64),
-            )
-            for level in wider
+            (domains.numbers, np.zeros(domains.size + 1, np.int64))
+            for domains in map(matrices.arrays.domains, wider)
         ]
         super().__init__(matrices, policy)
 

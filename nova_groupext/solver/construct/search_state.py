@@ -207,7 +207,7 @@ class SearchState:
     def _find_allowed(self, eq_class: EquivalenceClass) -> Bools:
         allowed = self.matrices.allowed_mask(eq_class)
         for scope in eq_class.scopes:
-            allowed &= self.matrices.level(scope) >= 0
+            allowed &= self.matrices.arrays.domains(scope).numbers >= 0
         return allowed
 
     def _volumes(self) -> dict[EquivalenceClass, float]:

@@ -15,6 +15,7 @@ from nova_groupext.solver.aliases import Path
 from nova_groupext.solver.bounds import fixed
 from nova_groupext.solver.exact import feasibility
 from nova_groupext.solver.model import assumptions
+from nova_groupext.solver.model import host_arrays
 from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import violations
 from nova_groupext.solver.model.assumptions import Assumption
@@ -45,7 +46,7 @@ class Oracle:
         self.is_cut_short = False
         self.plan: violations.Plan | None = None
         self.best_partial_plan: violations.Plan | None = None
-        self.arrays = bounds.HostArrays(problem)
+        self.arrays = host_arrays.HostArrays(problem)
         self._feasible: list[frozenset[Assumption]] = []
         self._infeasible: list[frozenset[Assumption]] = []
 

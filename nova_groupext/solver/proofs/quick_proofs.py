@@ -13,6 +13,7 @@ from typing import NamedTuple
 from nova_groupext.solver import bounds
 from nova_groupext.solver.exact import feasibility
 from nova_groupext.solver.model import assumptions
+from nova_groupext.solver.model import host_arrays
 from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import time_budget
 from nova_groupext.solver.model.assumptions import Assumption
@@ -49,7 +50,7 @@ def find(
     problem: problems.Problem, budget: time_budget.TimeBudget
 ) -> Proof | None:
     """Search for a proof that there is no plan."""
-    arrays = bounds.HostArrays(problem)
+    arrays = host_arrays.HostArrays(problem)
     proof, shares, _ = bounds.analyse(problem, arrays)
     if proof is not None:
         return Proof(proof, 'bounds')
@@ -90,7 +91,7 @@ def is_contradictory(
 
 def _is_infeasible_subproblem(
     problem: problems.Problem,
-    arrays: bounds.HostArrays,
+    arrays: host_arrays.HostArrays,
     budget: time_budget.TimeBudget,
 ) -> bool:
     proof, _, reduced = bounds.analyse(problem, arrays)

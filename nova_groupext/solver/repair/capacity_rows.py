@@ -77,17 +77,14 @@ class CapacityRows:
         columns = {}
         for eq_class, count in member_counts.items():
             capacity = self._state.capacity(eq_class, slice(None))
-            has_domain = propagator.domain_of >= 0
-            max_counts = np.bincount(
-                propagator.domain_of[has_domain], capacity[has_domain]
-            )
+            max_counts = propagator.level.sum(capacity)
             new_columns = {
                 (eq_class, domain): self._solver.add_column(
                     int(max_counts[domain])
                 )
                 for domain in np.flatnonzero(max_counts).tolist()
             }
-            outside = count - int(capacity[~has_domain].sum())
+            outside = count - int(capacity[propagator.domain_of < 0].sum())
             if outside > 0 and new_columns:
                 self._add_row(
                     highs.qsum(list(new_columns.values())) >= outside

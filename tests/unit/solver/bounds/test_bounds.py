@@ -313,15 +313,6 @@ class TestNarrowing(base.BaseTestCase):
         self.assertEqual({'b1'}, reduced.class_of['w-1'].hosts)
 
 
-class TestHostArrays(base.BaseTestCase):
-    def test_arrays_are_used_only_for_the_same_hosts(self):
-        problem = builders.problem(racks(a=(1,)), group(w=2))
-        other = builders.problem(racks(a=(2,)), group(w=2))
-        arrays = bounds.HostArrays(problem)
-        self.assertIsNotNone(bounds.prove_infeasible(problem, arrays))
-        self.assertIsNone(bounds.prove_infeasible(other, arrays))
-
-
 class TestImports(base.BaseTestCase):
     def test_no_solver_is_loaded(self):
         code = (

@@ -426,37 +426,6 @@ class TestScarcity(base.BaseTestCase):
             self.assertTrue((matrices.scarcity >= 0).all())
 
 
-class TestLevels(base.BaseTestCase):
-    def make(self):
-        hosts = [
-            builders.host('h1', 'r2'),
-            builders.host('h2', 'r1'),
-            builders.host('h3'),
-            builders.host('h4', 'r2'),
-        ]
-        return make(hosts, asking(one=1), one=1)
-
-    def test_domains_are_numbered(self):
-        matrices = self.make()
-        self.assertEqual([0, 1, -1, 0], matrices.level('rack').tolist())
-        self.assertEqual(
-            [[0, 3], [1]], [d.tolist() for d in matrices.domains('rack')]
-        )
-
-    def test_every_host_is_a_domain(self):
-        matrices = self.make()
-        self.assertEqual([0, 1, 2, 3], matrices.level('host').tolist())
-        self.assertEqual(
-            [[0], [1], [2], [3]],
-            [d.tolist() for d in matrices.domains('host')],
-        )
-
-    def test_a_level_may_have_no_domains(self):
-        matrices = self.make()
-        self.assertEqual([-1] * 4, matrices.level('zone').tolist())
-        self.assertEqual([], matrices.domains('zone'))
-
-
 AMOUNTS = strategies.sampled_from([0, 1, 2, 3, 5, 8, 2**40, LARGEST])
 NEEDS = strategies.dictionaries(
     strategies.sampled_from(['X', 'Y', 'Z']),
