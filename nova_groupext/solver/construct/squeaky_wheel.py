@@ -16,6 +16,7 @@ from nova_groupext.solver.construct import candidate_list
 from nova_groupext.solver.construct import iteration
 from nova_groupext.solver.construct import propagators
 from nova_groupext.solver.construct import search_state
+from nova_groupext.solver.model import assumptions
 from nova_groupext.solver.model import equivalence
 from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import time_budget
@@ -300,17 +301,17 @@ class SqueakyWheel:
     def _find_min_demand(self) -> dict[EquivalenceClass, int]:
         """Return the minimum number of members to place by class."""
         min_demand = {}
-        pinned = self.problem.pinned
         required = {
-            member_set.path: member_set.min_count
-            - sum(m.path in pinned for m in member_set.members)
+            member_set.path: assumptions.count_required(
+                self.problem, member_set
+            )
             for member_set in self.problem.topology.member_sets
         }
         for eq_class in self._eq_classes:
             min_demand[eq_class] = len(eq_class.members)
             if eq_class.optional:
                 min_demand[eq_class] = min(
-                    min_demand[eq_class], max(0, required[eq_class.optional])
+                    min_demand[eq_class], required[eq_class.optional]
                 )
                 required[eq_class.optional] -= min_demand[eq_class]
         return min_demand

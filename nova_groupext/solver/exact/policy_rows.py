@@ -121,9 +121,8 @@ class Rows:
     def foreign_domains(self) -> set[Domain | None]:
         """Return the domains with foreign consumers."""
         return {
-            self.domain(host.id, self._policy.scope)
-            for host in self._model.problem.hosts.values()
-            if host.foreign
+            self.domain(host, self._policy.scope)
+            for host in self._model.problem.foreign_hosts
         }
 
     def sides(self) -> list[member_counts.Side]:

@@ -20,6 +20,7 @@ from typing import TypeVar
 from nova_groupext.solver.aliases import HostId
 from nova_groupext.solver.aliases import Path
 from nova_groupext.solver.exact import milp
+from nova_groupext.solver.model import assumptions
 from nova_groupext.solver.model import equivalence
 from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import time_budget
@@ -155,11 +156,9 @@ class Variables:
                 self.solver.add_equality(placed, len(eq_class.members))
         for member_set in self.problem.topology.member_sets:
             if member_set.path in by_member_set:
-                pinned = sum(
-                    m.path in self.problem.pinned for m in member_set.members
-                )
+                required = assumptions.count_required(self.problem, member_set)
                 placed = sum_columns(by_member_set[member_set.path])
-                self.solver.add_row(placed >= member_set.min_count - pinned)
+                self.solver.add_row(placed >= required)
 
 
 def sum_columns(assignments: Iterable[Variable]) -> Expression:
