@@ -24,10 +24,7 @@ IMAGES = {
 
 def image_id(name):
     """Return the id of a seed image, a uuid with dashes."""
-    plain = accounts.id_of('image', name)
-    return '-'.join(
-        (plain[:8], plain[8:12], plain[12:16], plain[16:20], plain[20:])
-    )
+    return str(uuid.UUID(accounts.id_of('image', name)))
 
 
 class Images(stub_service.StubService):

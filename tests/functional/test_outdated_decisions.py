@@ -99,7 +99,7 @@ class TestFollow(OutdatedCase):
             """Follow the first server and redeem for the second meanwhile."""
             self.patch(self.placement_client, 'allocations', owns)
             had = owns(context, consumer)
-            self.placement_client.empty_consumer(context, buried)
+            self.placement_client.empty(context, buried)
             server_changes.follow_servers(
                 self.context, self.placement_client, self.leases
             )

@@ -153,8 +153,8 @@ class TestPlacementClient(base.StepTestCase):
     def test_second_release_of_a_hold_frees_nothing(self):
         row, _other = self.hold()
 
-        self.placement_client.empty_hold(self.context, row)
-        self.placement_client.empty_hold(self.context, row)
+        self.placement_client.empty(self.context, row.uuid)
+        self.placement_client.empty(self.context, row.uuid)
 
         self.assertEqual(6, self.total())
 
@@ -163,7 +163,7 @@ class TestPlacementClient(base.StepTestCase):
         server = uuidutils.generate_uuid()
         self.transfer(row, server)
 
-        self.placement_client.empty_hold(self.context, row)
+        self.placement_client.empty(self.context, row.uuid)
 
         self.assertEqual(4, self.total())
         self.assertTrue(
@@ -177,7 +177,7 @@ class TestPlacementClient(base.StepTestCase):
         watched_holds.mark_lost(self.context, successor)
         successor.status = states.Hold.RELEASING
         release_holds.release(self.context, self.placement_client, [successor])
-        self.placement_client.empty_hold(self.context, row)
+        self.placement_client.empty(self.context, row.uuid)
         self.placement_client.hold(self.context, [successor])
         self.assertEqual(4, self.total())
 

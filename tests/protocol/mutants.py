@@ -142,7 +142,7 @@ def _write_without_lease(context, lease, work):
 
 
 def _empty_without_filling(placement_client, context, consumer, _hold):
-    placement_client.empty_consumer(context, consumer)
+    placement_client.empty(context, consumer)
 
 
 def _member_of_the_group(context, group, server_uuid):

@@ -78,7 +78,7 @@ class TestFakePlacement(deployment.DeploymentTestCase):
                 'consumer_generation': generation,
             }
             for number, (allocations, generation) in changes.items()
-            # PlacementClient.replace_holds() empties no missing consumer.
+            # PlacementClient.replace() empties no missing consumer.
             if allocations or generation
         }
 

@@ -111,7 +111,7 @@ class TestLateRequests(ReaperCase):
         for seconds in watched_holds.CHECK_DELAYS:
             self.reap(seconds + 1)
         with fixtures.MockPatchObject(
-            client.PlacementClient, 'empty_hold'
+            client.PlacementClient, 'empty'
         ) as asked:
             self.reap(watched_holds.CHECK_DELAYS[-1])
 

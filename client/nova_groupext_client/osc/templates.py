@@ -18,7 +18,7 @@ from nova_groupext_client.osc import command
 
 if typing.TYPE_CHECKING:
     # Types only: see the package.
-    from nova_groupext_client.template import definition_body
+    from nova_groupext_client.template import error_locations
     from nova_groupext_client.template import hot
 
 VALUE, FILE = '--parameter', '--parameter-file'
@@ -82,12 +82,12 @@ def load(
 @contextlib.contextmanager
 def errors_located(
     file_name: str,
-    template: hot.Template | definition_body.DefinitionBody,
+    file: error_locations.LocatedFile,
     overridden: Collection[str] = (),
 ) -> Iterator[None]:
     """Convert errors in the block to CommandError.
 
-    :param template: content of that file
+    :param file: content of that file
     :param overridden: names of attributes that the command line has set
     :raises: CommandError; for a part of the file, with line and column
     """
@@ -100,7 +100,7 @@ def errors_located(
         raise _error(file_name, exc) from exc
     except (names.UnknownName, sdk_exceptions.BadRequestException) as exc:
         message = getattr(exc, 'details', None) or str(exc)
-        error = template.locate_error(message)
+        error = file.locate_error(message)
         is_overridden = any(
             f'$.vrt_group.{name}: ' in message for name in overridden
         )

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from nova_groupext_client import api_types
 from nova_groupext_client.template import definition
 from nova_groupext_client.template import error_locations
-from nova_groupext_client.template import errors
 from nova_groupext_client.template import nodes
 from nova_groupext_client.template import reading
 
@@ -25,7 +24,7 @@ _KEYS = (
 )
 
 
-class DefinitionBody:
+class DefinitionBody(error_locations.LocatedFile):
     """A group definition in the form of an API request.
 
     :ivar definition: {"topology": {...}} with any other keys of the file,
@@ -33,21 +32,10 @@ class DefinitionBody:
     """
 
     def __init__(self, node: nodes.Node, path: str) -> None:
-        self._nodes_by_path = dict(_nodes_by_path(node, path))
-        self._root_path = path
+        super().__init__(dict(_nodes_by_path(node, path)), path)
         self.definition = node.plain_mapping()
         if path == definition.TOPOLOGY:
             self.definition = {'topology': self.definition}
-
-    def locate_error(self, message: str) -> errors.TemplateError | None:
-        """Return the TemplateError for an error message of the API.
-
-        :param message: text of a 400, ``$.vrt_group.topology.members...: ...``
-        :returns: None if the message is not about the file
-        """
-        return error_locations.locate_error(
-            message, self._nodes_by_path, self._root_path
-        )
 
 
 def load_definition(text: str | bytes) -> DefinitionBody:

@@ -36,12 +36,7 @@ _BLANK = ('swap_size', 'ephemeral_size', 'ephemeral_format')
 _TextKey: typing.TypeAlias = typing.Literal[
     'device_name', 'device_type', 'disk_bus', 'volume_type'
 ]
-_TEXTS: tuple[_TextKey, ...] = (
-    'device_name',
-    'device_type',
-    'disk_bus',
-    'volume_type',
-)
+_TEXTS: tuple[_TextKey, ...] = typing.get_args(_TextKey)
 _KEYS = (
     *_SOURCES,
     *_BLANK,

@@ -11,7 +11,6 @@ from nova_groupext_client import api_types
 from nova_groupext_client.template import conditions
 from nova_groupext_client.template import definition
 from nova_groupext_client.template import error_locations
-from nova_groupext_client.template import errors
 from nova_groupext_client.template import heat_export
 from nova_groupext_client.template import nodes
 from nova_groupext_client.template import parameters as declared
@@ -36,7 +35,7 @@ _MAX_DESCRIPTION = 1024
 _SECTIONS = (*_HEAT, *definition.SECTIONS)
 
 
-class Template:
+class Template(error_locations.LocatedFile):
     """A Heat template with groups.
 
     :ivar name: name of the group, the ``name`` given to :func:`load`
@@ -60,6 +59,9 @@ class Template:
         self.others = selected.others
         self._servers = selected.servers
         self._built_definition = definition.build(root, selected, scope)
+        super().__init__(
+            self._built_definition.nodes_by_path, definition.TOPOLOGY
+        )
         scope.end_description()
 
     @property
@@ -97,16 +99,6 @@ class Template:
             self._servers.values(),
             self._built_definition.member_sets,
             group_id,
-        )
-
-    def locate_error(self, message: str) -> errors.TemplateError | None:
-        """Return the TemplateError for an error message of the API.
-
-        :param message: text of a 400, ``$.vrt_group.topology.members...: ...``
-        :returns: None if the message is not about the template
-        """
-        return error_locations.locate_error(
-            message, self._built_definition.nodes_by_path, definition.TOPOLOGY
         )
 
     def _with_number(

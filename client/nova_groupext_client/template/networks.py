@@ -33,11 +33,8 @@ _KEYS = (
 )
 _Key: typing.TypeAlias = typing.Literal['network', 'port', 'fixed_ip', 'tag']
 _KEY_OF_PROPERTY: Mapping[str, _Key] = {
-    'network': 'network',
+    **{key: key for key in typing.get_args(_Key)},
     'uuid': 'network',
-    'port': 'port',
-    'fixed_ip': 'fixed_ip',
-    'tag': 'tag',
 }
 # Keys for which Heat creates or changes a port.
 _WITH_PORTS = ('floating_ip', 'port_extra_properties', 'subnet')

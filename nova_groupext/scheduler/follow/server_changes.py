@@ -205,9 +205,7 @@ class _MemberUpdate:
 
     def _empty(self, values):
         """Release the allocations of a server, and end its member."""
-        self._placement_client.empty_consumer(
-            self._context, self._member.server_uuid
-        )
+        self._placement_client.empty(self._context, self._member.server_uuid)
         self._end(values)
 
     def _end(self, values):

@@ -2,7 +2,6 @@
 """Bodies of requests that fill and empty consumers in Placement."""
 
 from nova_groupext.conf import CONF
-from nova_groupext.objects.hold import VRTHold
 
 HOLD_TYPE = 'VRT_MEMBER'
 PLACEHOLDER_TYPE = 'VRT_EXCLUSIVE'
@@ -37,23 +36,17 @@ def for_server(hold, project_id, user_id):
     }
 
 
-def emptied(hold, generation):
-    """Return {consumer: body that removes all its allocations}."""
-    body = {
-        **filled(hold),
-        'allocations': {},
-        'consumer_generation': generation,
+def emptied(uuid, generation):
+    """Return {consumer: body that removes all its allocations}.
+
+    Placement then removes the consumer, whatever type it had.
+    """
+    return {
+        uuid: {
+            'allocations': {},
+            'project_id': CONF.vrt.hold_project_id,
+            'user_id': CONF.vrt.hold_user_id,
+            'consumer_generation': generation,
+            'consumer_type': HOLD_TYPE,
+        }
     }
-    del body['mappings']
-    return {hold.uuid: body}
-
-
-def stand_in(uuid):
-    """Return a VRTHold that stands for a consumer known by its uuid only."""
-    return VRTHold(
-        uuid=uuid,
-        member_id=None,
-        resize_member_id=None,
-        allocations={},
-        mappings={},
-    )

@@ -40,18 +40,15 @@ class PlacementClient:
         :raises: PlacementUnavailable when the result is unknown
         """
         with faultpoints.around('hold.post'):
-            self.replace_holds(
-                context, instead_of, holds, reads_generation=True
-            )
+            uuids = [each.uuid for each in instead_of]
+            self.replace(context, uuids, holds, reads_generation=True)
 
-    def replace_holds(
-        self, context, old_holds, successors, *, reads_generation=False
-    ):
-        """Empty some holds and fill others, in one request.
+    def replace(self, context, old, successors, *, reads_generation=False):
+        """Empty some consumers and fill others, in one request.
 
-        :param old_holds: VRTHolds
+        :param old: uuids of consumers
         :param successors: VRTHolds; those without allocations are not filled
-        :param reads_generation: whether to read the old holds' generations
+        :param reads_generation: whether to read the old consumers' generations
             first, and to leave out empty ones; by default the first generation
             is assumed
         :raises: as hold() does
@@ -61,12 +58,8 @@ class PlacementClient:
             for each in successors
             if each.allocations
         }
-        for old in old_holds:
-            body |= (
-                self._emptied_body(context, old)
-                if reads_generation
-                else bodies.emptied(old, bodies.FIRST_GENERATION)
-            )
+        for uuid in old:
+            body |= self._emptied_body(context, uuid, reads_generation)
         response = self._http.post(context, body)
         if response.status_code != 204:
             raise exception.HoldFailed(reason=http.detail(response))
@@ -87,10 +80,8 @@ class PlacementClient:
         """
         emptied = {}
         for hold in servers.values():
-            hold_body = (
-                self._emptied_body(context, hold)
-                if reads_generation
-                else bodies.emptied(hold, bodies.FIRST_GENERATION)
+            hold_body = self._emptied_body(
+                context, hold.uuid, reads_generation
             )
             if not hold_body:
                 return False
@@ -114,22 +105,21 @@ class PlacementClient:
         :param successor: VRTHold in state WRITING
         :raises: as hold() does
         """
-        server = bodies.stand_in(server_uuid)
-        self.replace_holds(
-            context, [server], [successor], reads_generation=True
+        self.replace(
+            context, [server_uuid], [successor], reads_generation=True
         )
 
-    def empty_hold(self, context, hold):
-        """Empty a hold's consumer, if it owns anything.
+    def empty(self, context, uuid):
+        """Empty the consumer of a hold or a server, if it owns anything.
 
-        :raises: PlacementUnavailable when it is still held, or unknown
+        :raises: PlacementUnavailable when it is still filled, or unknown
         """
         with faultpoints.around('release.post'):
-            emptied = self._emptied_body(context, hold)
+            emptied = self._emptied_body(context, uuid)
             is_empty = not emptied or self._write(context, emptied)
-        if not is_empty and self.allocations(context, hold.uuid):
+        if not is_empty and self.allocations(context, uuid):
             raise exception.PlacementUnavailable(
-                reason=f'hold {hold.uuid} could not be emptied'
+                reason=f'hold {uuid} could not be emptied'
             )
 
     def refill(self, context, consumer, hold):
@@ -152,14 +142,7 @@ class PlacementClient:
         :raises: PlacementUnavailable
         """
         self.refill(context, consumer, hold)
-        self.empty_consumer(context, consumer)
-
-    def empty_consumer(self, context, uuid):
-        """Empty a consumer, given by its uuid only.
-
-        :raises: PlacementUnavailable
-        """
-        self.empty_hold(context, bodies.stand_in(uuid))
+        self.empty(context, consumer)
 
     # -- reading -----------------------------------------------------------
 
@@ -291,10 +274,15 @@ class PlacementClient:
             )
         return response.status_code == 204
 
-    def _emptied_body(self, context, hold):
-        """Return the body that empties a hold, {} where it owns nothing."""
-        allocations, generation = self._consumer(context, hold.uuid)
-        return bodies.emptied(hold, generation) if allocations else {}
+    def _emptied_body(self, context, uuid, reads_generation=True):
+        """Return the body that empties a consumer; {} if it owns nothing.
+
+        :param reads_generation: False to assume that it was filled once
+        """
+        if not reads_generation:
+            return bodies.emptied(uuid, bodies.FIRST_GENERATION)
+        allocations, generation = self._consumer(context, uuid)
+        return bodies.emptied(uuid, generation) if allocations else {}
 
 
 def free_capacity(inventories, usages):

@@ -225,7 +225,7 @@ def finish(context, placement_client, member, hold):
     if outcome == Outcome.UNKNOWN and _has_ended(context, uuid):
         # Placement may refuse the transfer forever. Once the hold is empty
         # none can succeed any more.
-        placement_client.empty_hold(context, hold)
+        placement_client.empty(context, hold.uuid)
         if not placement_client.allocations(context, uuid):
             outcome = Outcome.LOST
     if outcome != Outcome.UNKNOWN:

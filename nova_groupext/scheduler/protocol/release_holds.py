@@ -43,7 +43,7 @@ def _release(context, placement_client, hold):
         if hold.lost:
             placement_client.sweep(context, hold.uuid, hold)
         else:
-            placement_client.empty_hold(context, hold)
+            placement_client.empty(context, hold.uuid)
     except exception.PlacementUnavailable:
         LOG.exception(
             'Hold %s could not be emptied; the reaper retries it.', hold.uuid
@@ -103,4 +103,4 @@ def _empty_again(context, placement_client, consumer):
             'Consumer %s was filled by a late request; it is emptied again.',
             consumer,
         )
-        placement_client.empty_consumer(context, consumer)
+        placement_client.empty(context, consumer)

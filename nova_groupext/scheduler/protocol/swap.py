@@ -88,9 +88,8 @@ def apply_and_commit(
     """
     try:
         with faultpoints.around('swap.apply'):
-            placement_client.replace_holds(
-                context,
-                swap.old_holds,
+            placement_client.replace(
+                *(context, [old.uuid for old in swap.old_holds]),
                 swap.successors,
                 reads_generation=reads_generation,
             )
@@ -200,8 +199,7 @@ def _resolve(context, placement_client, lease, swap):
             # capacity is taken.
             return Side.COMPENSATED, _missing_uuids(swap, Side.COMPENSATED, ())
         side, rows = fallback(swap, remaining)
-        old_holds = [old for old in swap.old_holds if old.uuid in remaining]
-        if _send(context, placement_client, lease, old_holds, rows):
+        if _send(context, placement_client, lease, remaining, rows):
             return side, _missing_uuids(swap, side, _uuids(rows))
     raise exception.PlacementUnavailable(
         reason=f'the result of swap {lease.operation} is unknown'
@@ -247,17 +245,18 @@ def _compensations(swap, uuids):
     ]
 
 
-def _send(context, placement_client, lease, old_holds, rows):
+def _send(context, placement_client, lease, remaining, rows):
     """Empty old holds and fill successors; return whether that was done.
 
+    :param remaining: uuids of the old holds that own something
     :raises: PlacementUnavailable
     """
     if not rows:
         return False
     try:
         with faultpoints.around('swap.compensate'):
-            placement_client.replace_holds(
-                context, old_holds, rows, reads_generation=True
+            placement_client.replace(
+                context, remaining, rows, reads_generation=True
             )
     except exception.HoldFailed as exc:
         LOG.info(

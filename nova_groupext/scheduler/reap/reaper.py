@@ -89,7 +89,7 @@ def purge_tombstones(context):
 
 def empty_orphan(context, placement_client, finding):
     """Empty a consumer that has no current row."""
-    placement_client.empty_consumer(context, finding.consumer)
+    placement_client.empty(context, finding.consumer)
 
 
 def members_to_replace(context):

@@ -152,8 +152,9 @@ class TestSwap(base.ProtocolTestCase):
         def land(_label, about):
             if about == f'/allocations/{swap.successors[-1].uuid}':
                 self.before_request = None
-                self.deployment.placement_client().replace_holds(
-                    self.context, swap.old_holds, swap.successors
+                self.deployment.placement_client().replace(
+                    *(self.context, [old.uuid for old in swap.old_holds]),
+                    swap.successors,
                 )
 
         self.before_request = land
