@@ -65,18 +65,6 @@ class VRTPayload(base.NotificationPayloadBase):
 
 @nova_base.NovaObjectRegistry.register_notification
 class VRTGroupPayload(VRTPayload):
-    SCHEMA = {
-        name: ('group', name)
-        for name in (
-            'uuid',
-            'name',
-            'project_id',
-            'user_id',
-            'status',
-            'fault',
-            'expires_at',
-        )
-    }
     VERSION = '1.0'
     fields = {
         'uuid': fields.UUIDField(),
@@ -89,6 +77,7 @@ class VRTGroupPayload(VRTPayload):
         # {path: status} of all members
         'members': fields.DictOfStringsField(),
     }
+    SCHEMA = {name: ('group', name) for name in fields if name != 'members'}
 
     def __init__(self, group):
         super().__init__()

@@ -39,7 +39,10 @@ class Base(models.ModelBase, orm.DeclarativeBase):
     metadata = sa.MetaData(naming_convention=NAMING)
     # Makes SQLAlchemy read back the defaults of a new row.
     __mapper_args__ = {'eager_defaults': True}
+    # A table with constraints repeats the options beside these.
+    __table_args__ = (OPTIONS,)
 
+    id = sa.Column(sa.Integer, primary_key=True)
     created_at = sa.Column(sa.DateTime, default=clock.now())
     updated_at = sa.Column(sa.DateTime, onupdate=clock.now())
 

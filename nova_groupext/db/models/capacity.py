@@ -26,7 +26,6 @@ class Hold(base.Base):
         base.OPTIONS,
     )
 
-    id = sa.Column(sa.Integer, primary_key=True)
     uuid = sa.Column(sa.String(36), nullable=False)
     # Null for an ended hold whose group has been deleted.
     group_id = sa.Column(
@@ -73,9 +72,7 @@ class Move(base.Base):
     """
 
     __tablename__ = 'vrt_moves'
-    __table_args__ = (base.OPTIONS,)
 
-    id = sa.Column(sa.Integer, primary_key=True)
     group_id = base.group_key()
     member_id = sa.Column(
         sa.Integer,

@@ -17,7 +17,6 @@ class Group(base.Base):
         base.OPTIONS,
     )
 
-    id = sa.Column(sa.Integer, primary_key=True)
     uuid = sa.Column(sa.String(36), nullable=False)
     project_id = sa.Column(sa.String(255), nullable=False)
     user_id = sa.Column(sa.String(255), nullable=False)
@@ -87,9 +86,7 @@ class Group(base.Base):
 
 class Subgroup(base.Base):
     __tablename__ = 'vrt_subgroups'
-    __table_args__ = (base.OPTIONS,)
 
-    id = sa.Column(sa.Integer, primary_key=True)
     group_id = base.group_key()
     path = sa.Column(base.PATH, nullable=False)
 
@@ -104,7 +101,6 @@ class Member(base.Base):
         base.OPTIONS,
     )
 
-    id = sa.Column(sa.Integer, primary_key=True)
     group_id = base.group_key()
     group = orm.relationship('Group', back_populates='members')
     path = sa.Column(base.PATH, nullable=False)
@@ -131,9 +127,7 @@ class Member(base.Base):
 
 class Policy(base.Base):
     __tablename__ = 'vrt_policies'
-    __table_args__ = (base.OPTIONS,)
 
-    id = sa.Column(sa.Integer, primary_key=True)
     group_id = base.group_key()
     # Path of the topology node with the policy; '' is the group.
     at = sa.Column(base.PATH, nullable=False)
@@ -149,9 +143,7 @@ class Policy(base.Base):
 
 class Relationship(base.Base):
     __tablename__ = 'vrt_relationships'
-    __table_args__ = (base.OPTIONS,)
 
-    id = sa.Column(sa.Integer, primary_key=True)
     group_id = base.group_key()
     at = sa.Column(base.PATH, nullable=False)
     # The tenant's input without policies: name, between, bandwidth.
@@ -166,7 +158,6 @@ class Plan(base.Base):
     __tablename__ = 'vrt_plans'
     __table_args__ = (sa.UniqueConstraint('uuid'), base.OPTIONS)
 
-    id = sa.Column(sa.Integer, primary_key=True)
     uuid = sa.Column(sa.String(36), nullable=False)
     group_id = base.group_key()
     # placed, refused or undecided
@@ -185,7 +176,6 @@ class Proposal(base.Base):
     __tablename__ = 'vrt_proposals'
     __table_args__ = (sa.UniqueConstraint('group_id'), base.OPTIONS)
 
-    id = sa.Column(sa.Integer, primary_key=True)
     group_id = base.group_key(is_indexed=False)
     # planning, then placed, refused or undecided
     status = sa.Column(sa.String(16), nullable=False)

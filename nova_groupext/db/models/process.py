@@ -12,7 +12,6 @@ class ProjectLock(base.Base):
     __tablename__ = 'vrt_project_locks'
     __table_args__ = (sa.UniqueConstraint('project_id'), base.OPTIONS)
 
-    id = sa.Column(sa.Integer, primary_key=True)
     project_id = sa.Column(sa.String(255), nullable=False)
     counter = base.counter()
 
@@ -27,7 +26,6 @@ class Lease(base.Base):
         base.OPTIONS,
     )
 
-    id = sa.Column(sa.Integer, primary_key=True)
     group_id = base.group_key(is_indexed=False)
     # A new uuid for each acquisition.
     operation = sa.Column(sa.String(36), nullable=False)
@@ -44,7 +42,6 @@ class Planner(base.Base):
     __tablename__ = 'vrt_planners'
     __table_args__ = (sa.UniqueConstraint('uuid'), base.OPTIONS)
 
-    id = sa.Column(sa.Integer, primary_key=True)
     uuid = sa.Column(sa.String(36), nullable=False)
     host = sa.Column(sa.String(255), nullable=False)
     # Unique on the host; see scheduler/process_names.py.
@@ -63,7 +60,6 @@ class Boot(base.Base):
     __tablename__ = 'vrt_boots'
     __table_args__ = (sa.UniqueConstraint('group_id'), base.OPTIONS)
 
-    id = sa.Column(sa.Integer, primary_key=True)
     group_id = base.group_key(is_indexed=False)
     request_id = sa.Column(sa.String(255), nullable=False)
     # booting, then done or stopped
@@ -83,9 +79,7 @@ class Event(base.Base):
     """A recent event of a group; see VRTEvent."""
 
     __tablename__ = 'vrt_events'
-    __table_args__ = (base.OPTIONS,)
 
-    id = sa.Column(sa.Integer, primary_key=True)
     group_id = base.group_key()
     name = sa.Column(sa.String(32), nullable=False)
     # The request and its user; null for a change without a request.
@@ -101,6 +95,5 @@ class Key(base.Base):
     __tablename__ = 'vrt_keys'
     __table_args__ = (sa.UniqueConstraint('name'), base.OPTIONS)
 
-    id = sa.Column(sa.Integer, primary_key=True)
     name = sa.Column(sa.String(32), nullable=False)
     value = sa.Column(sa.String(255), nullable=False)

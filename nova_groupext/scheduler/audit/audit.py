@@ -277,7 +277,7 @@ class _Auditor:
     def _find_orphans(self):
         """Search all providers for allocations without a current row."""
         with self._findings.unknown_if_unavailable():
-            for provider in self._placement_client.providers(self._context):
+            for provider in self._placement_client.roots(self._context):
                 if provider not in self._usages:
                     self._read_usages(provider)
         provider_of = {

@@ -210,21 +210,14 @@ class PlacementClient:
             totals.update(usages.get(consumer_type, {}))
         return totals.pop('consumer_count', 0), dict(totals)
 
-    def providers(self, context, filters=()):
-        """Return the uuids of all providers.
+    def roots(self, context, filters=()):
+        """Return {provider: the root of its tree}.
 
         :param filters: (name, value) pairs of Placement's query; only
             providers that meet all of them are returned
         """
-        body = self._http.get(context, _providers_url(filters))
-        return [each['uuid'] for each in body['resource_providers']]
-
-    def roots(self, context, filters=()):
-        """Return {provider: the root of its tree}.
-
-        :param filters: as providers() takes them
-        """
-        body = self._http.get(context, _providers_url(filters))
+        query = f'?{parse.urlencode(filters)}' if filters else ''
+        body = self._http.get(context, f'/resource_providers{query}')
         return {
             each['uuid']: each['root_provider_uuid']
             for each in body['resource_providers']
@@ -300,8 +293,3 @@ def free_capacity(inventories, usages):
     for amounts in usages.values():
         free.subtract(amounts)
     return free
-
-
-def _providers_url(filters):
-    query = f'?{parse.urlencode(filters)}' if filters else ''
-    return f'/resource_providers{query}'

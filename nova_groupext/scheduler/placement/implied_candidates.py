@@ -41,13 +41,16 @@ class ProviderQueries:
             self._answers[filters] = self._client.roots(self._context, filters)
         return self._answers[filters]
 
-    def meeting(self, filters):
-        """Return the set of providers that meet some filters."""
-        return self.roots(*filters).keys() if filters else _EVERY_PROVIDER
+    def with_traits(self, traits):
+        """Return the set of providers that meet all traits."""
+        return self._meeting(queries.traits_filter(traits))
 
-    def sharing(self):
-        """Return the set of sharing providers."""
-        return self.meeting(queries.traits_filter([SHARING_TRAIT]))
+    def in_aggregates(self, values):
+        """Return the set of providers that meet all values of member_of."""
+        return self._meeting(queries.aggregates_filter(values))
+
+    def _meeting(self, filters):
+        return self.roots(*filters).keys() if filters else _EVERY_PROVIDER
 
     def sharing_hosts(self, provider):
         """Return the hosts that can use a sharing provider."""
@@ -75,22 +78,13 @@ class ImpliedCandidates:
         self._query = query
         # {provider: the root of its tree} of those with capacity
         self._root_of = {}
-        self._roots = providers.meeting(
-            queries.traits_filter(query.root_required)
-        )
-        self._permitted = providers.meeting(
-            queries.traits_filter(query.forbidden)
-        )
-        self._inside = providers.meeting(
-            queries.aggregates_filter(query.member_of)
-        )
-        self._outside = providers.meeting(
-            queries.aggregates_filter(query.not_member_of)
-        )
+        self._roots = providers.with_traits(query.root_required)
+        self._permitted = providers.with_traits(query.forbidden)
+        self._inside = providers.in_aggregates(query.member_of)
+        self._outside = providers.in_aggregates(query.not_member_of)
         # Of each required trait, the providers that have it.
         self._holders = [
-            providers.meeting(queries.traits_filter([trait]))
-            for trait in query.required
+            providers.with_traits([trait]) for trait in query.required
         ]
 
     def of_host(self, host, freed=()):
@@ -139,7 +133,7 @@ class ImpliedCandidates:
     def _find_capacity(self, name, amount):
         """Return {host: providers with capacity for an amount}."""
         found = collections.defaultdict(set)
-        sharing = self._providers.sharing()
+        sharing = self._providers.with_traits([SHARING_TRAIT])
         roots = self._providers.roots(('resources', f'{name}:{amount}'))
         self._root_of |= roots
         for provider, root in roots.items():
