@@ -108,7 +108,9 @@ class VRTGroupController(wsgi.Controller):
         context.can(rules.CREATE, _own_project(context))
         attributes, parsed = describe.read_body(body)
         group = describe.build_group(context, attributes, parsed)
-        _check_rights(context, group, parsed)
+        if not group.hold_when_planned:
+            context.can(rules.WHAT_IF, _own_project(context))
+        groups.check_exclusive(context, group, parsed)
         related.check(context, group.project_id, parsed)
         new_boot = boot.read_for_new_group(req, attributes, group)
         stored, is_new = store.store(context, group, parsed)
@@ -197,13 +199,6 @@ class VRTGroupController(wsgi.Controller):
 
 def _own_project(context):
     return {'project_id': context.project_id}
-
-
-def _check_rights(context, group, parsed):
-    """Check the policy rules that depend on the description."""
-    if not group.hold_when_planned:
-        context.can(rules.WHAT_IF, _own_project(context))
-    groups.check_exclusive(context, group, parsed)
 
 
 def _resource():

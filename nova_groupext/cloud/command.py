@@ -3,6 +3,7 @@
 
 import argparse
 import contextlib
+import functools
 import pathlib
 import signal
 import sys
@@ -101,7 +102,7 @@ def _parser():
     )
     parser.add_argument(
         '--hosts',
-        type=_number_of_hosts,
+        type=functools.partial(_number, 1, MAX_HOSTS),
         default=12,
         metavar='N',
         help=f'number of hosts, in 4 racks and 2 zones, at most {MAX_HOSTS} '
@@ -114,7 +115,7 @@ def _parser():
     )
     parser.add_argument(
         '--port',
-        type=_port,
+        type=functools.partial(_number, 0, LAST_PORT),
         default=0,
         metavar='N',
         help='TCP port on the loopback (default: any free one)',
@@ -122,15 +123,7 @@ def _parser():
     return parser
 
 
-def _number_of_hosts(text):
-    return _number(text, 1, MAX_HOSTS)
-
-
-def _port(text):
-    return _number(text, 0, LAST_PORT)
-
-
-def _number(text, least, most):
+def _number(least, most, text):
     # int() refuses very many digits.
     if text.isdecimal() and len(text) < 9 and least <= int(text) <= most:
         return int(text)

@@ -30,7 +30,6 @@ LOG = logging.getLogger(__name__)
 def reap(context, placement_client, leases, changes, server):
     """Run the reaper's steps 1 to 9.
 
-    :param placement_client: PlacementClient
     :param leases: leases.Leases of this planner
     :param changes: changed_providers.ChangedProviders, kept between rounds
     :param server: serve.GroupServer

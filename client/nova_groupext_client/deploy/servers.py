@@ -100,7 +100,12 @@ class Servers:
         server['flavorRef'] = self._ids.flavor(arguments['flavor'])
         image = arguments.get('image')
         server['imageRef'] = self._ids.image(image) if image else ''
-        server['networks'] = self._networks(arguments.get('networks', 'auto'))
+        server_networks = arguments.get('networks', 'auto')
+        server['networks'] = (
+            server_networks
+            if isinstance(server_networks, str)
+            else [self._network(each) for each in server_networks]
+        )
         if 'user_data' in arguments:
             raw = arguments['user_data'].encode()
             server['user_data'] = base64.b64encode(raw).decode()
@@ -158,13 +163,6 @@ class Servers:
             path, microversion=_MICROVERSION, **query
         )
         return response
-
-    def _networks(
-        self, server_networks: networks.Networks
-    ) -> str | list[dict[str, object]]:
-        if isinstance(server_networks, str):
-            return server_networks
-        return [self._network(each) for each in server_networks]
 
     def _network(self, network: networks.Network) -> dict[str, object]:
         body: dict[str, object] = {**network}

@@ -5,6 +5,7 @@ Each takes the Node of its resolved argument, and returns a plain value.
 """
 
 from collections.abc import Callable
+import functools
 import json
 import pathlib
 import re
@@ -55,15 +56,9 @@ def _item(value: api_types.Json, key: api_types.Json) -> api_types.Json:
         return ''
 
 
-def _str_replace(node: nodes.Node, scope: scopes.Scope) -> str:
-    return _replace(node, scope, strict=False)
-
-
-def _str_replace_strict(node: nodes.Node, scope: scopes.Scope) -> str:
-    return _replace(node, scope, strict=True)
-
-
-def _replace(node: nodes.Node, scope: scopes.Scope, strict: bool) -> str:
+def _str_replace(
+    node: nodes.Node, scope: scopes.Scope, *, strict: bool = False
+) -> str:
     node.restricted_to(('template', 'params'), 'part of str_replace')
     template = node.required('template')
     text = template.text(minimum=0)
@@ -155,7 +150,7 @@ FUNCTIONS: dict[str, _Function] = {
     'list_join': _list_join,
     'map_merge': _map_merge,
     'str_replace': _str_replace,
-    'str_replace_strict': _str_replace_strict,
+    'str_replace_strict': functools.partial(_str_replace, strict=True),
 }
 
 

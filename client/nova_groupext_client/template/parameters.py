@@ -113,10 +113,8 @@ def _texts(value: api_types.Json) -> Iterator[str]:
 
 
 def _string(node: nodes.Node) -> str:
-    return '' if node.value is None else _scalar(node)
-
-
-def _scalar(node: nodes.Node) -> str:
+    if node.value is None:
+        return ''
     if not isinstance(node.value, str | int | float):
         raise node.error('must be a string')
     return str(node.value)

@@ -37,7 +37,6 @@ HAS_NO_ROW = 'an allocation of a hold that is not in our tables'
 def audit(context, placement_client):
     """Return the differences, as [findings.Finding].
 
-    :param placement_client: PlacementClient
     :raises: PlacementUnavailable when it does not answer at all
     """
     return _Auditor(context, placement_client).run()

@@ -59,7 +59,6 @@ REMEDIES = {
 def heal(context, placement_client, findings, orphans=False):
     """Repair findings; another audit shows with what success.
 
-    :param placement_client: PlacementClient
     :param findings: what audit.audit() has returned
     :param orphans: whether to release orphans, too; only if no other
         installation has holds on this Placement

@@ -28,7 +28,12 @@ class CurrentHolds:
     placeholder_holds: list[VRTHold]
 
     @classmethod
-    def read(cls, context, group):
+    def read(cls, context, group, adopted=()):
+        """Return the CurrentHolds of a group.
+
+        :param adopted: {member path: VRTHold} with the locations of further
+            servers
+        """
         committed = VRTHold.list_by_group(
             context, group.id, *states.HOLD_COMMITTED
         )
@@ -50,6 +55,7 @@ class CurrentHolds:
             if member.id in reservation_of:
                 reservations[member.path] = reservation_of[member.id]
         placeholder_holds = [hold for hold in committed if hold.is_placeholder]
+        servers.update(adopted)
         return cls(servers, held, reservations, placeholder_holds)
 
     @property
@@ -60,14 +66,6 @@ class CurrentHolds:
             *self.reservations.values(),
             *self.placeholder_holds,
         ]
-
-    def with_adopted(self, holds):
-        """Return a copy with further servers.
-
-        :param holds: {member path: VRTHold} with the location of each server
-        """
-        servers = {**self.servers, **holds}
-        return dataclasses.replace(self, servers=servers)
 
 
 NO_HOLDS = CurrentHolds(

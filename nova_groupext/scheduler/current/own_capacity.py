@@ -15,7 +15,6 @@ from nova_groupext.scheduler.placement import queries
 class OwnCapacity:
     """The hosts on which a group has holds that may move.
 
-    :param placement_client: PlacementClient
     :param current: CurrentHolds
     :param check_deadline: called before each request; raises OutOfTime
     """

@@ -35,7 +35,6 @@ def propose(context, group, placement_client):
     """Compute the proposal of a group, unless another planner does.
 
     :param group: VRTGroup, perhaps without its members
-    :param placement_client: PlacementClient
     """
     proposal = VRTProposal.claim(
         context, group, DEAD_PLANNER_FACTOR * CONF.vrt.proposal_time_limit
@@ -84,7 +83,10 @@ def _find(context, group, placement_client):
         'status': answer.status if is_proof else UNDECIDED['status'],
         'fewest': not answer.stats.get('cut_short', True),
         'moves': {
-            path: _location(snapshot.hosts[node])
+            path: {
+                'host': snapshot.hosts[node].host,
+                'domains': hosts.all_domains(snapshot.hosts[node]),
+            }
             for path, node in moves.items()
         },
     }
@@ -113,7 +115,3 @@ def _movable(group, present):
         and member.path not in present.destinations
         and member.path not in confined
     }
-
-
-def _location(host):
-    return {'host': host.host, 'domains': hosts.all_domains(host)}

@@ -45,8 +45,7 @@ def _look(work, tools, excluded):
     if group.status not in _statuses(work, adopted):
         raise group.conflict('replan it or create a new group')
     present = locations.read(context, group)
-    current = current_holds.CurrentHolds.read(context, group)
-    current = current.with_adopted(adopted)
+    current = current_holds.CurrentHolds.read(context, group, adopted)
     snapshot = tools.look(
         *(context, work.group, tools.placement_client, excluded),
         *(current, work.deadline.check),

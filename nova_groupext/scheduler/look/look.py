@@ -44,7 +44,6 @@ def look(
 ):
     """Read the cloud as this group may use it.
 
-    :param placement_client: PlacementClient
     :param excluded: (class name, host id) pairs to exclude
     :param current: current_holds.CurrentHolds of the group: its servers are
         pinned, and the capacity of its holds is free for it

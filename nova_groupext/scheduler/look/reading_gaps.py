@@ -34,7 +34,6 @@ NUMBERED = (
 class ReadingGaps:
     """Reasons why one reading may have missed something.
 
-    :param placement_client: PlacementClient
     :param hosts: uuids of all compute nodes' providers
     :param own_capacity: own_capacity.OwnCapacity of the group
     :param check_deadline: called before each request; raises OutOfTime

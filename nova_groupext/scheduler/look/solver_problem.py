@@ -13,7 +13,6 @@ from nova_groupext.solver.model import problems
 class ProblemBuilder:
     """Builder of one problem.
 
-    :param placement_client: PlacementClient
     :param current: current_holds.CurrentHolds of the group
     :param host_states: {host id: HostState} of all hosts
     :param free: {root provider: {(provider, resource class): amount}}

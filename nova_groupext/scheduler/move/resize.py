@@ -164,7 +164,6 @@ def claim(
 ):
     """Swap a reservation for its server's allocation.
 
-    :param placement_client: PlacementClient
     :param reservation: VRTHold
     :returns: whether the server owns the capacity; False if the reservation
         was changed meanwhile

@@ -16,7 +16,6 @@ FAULT = 'its host no longer has the held capacity'
 def overcommitted_holds(context, placement_client, holds):
     """Return those of some holds that must be released.
 
-    :param placement_client: PlacementClient
     :param holds: VRTHold rows
     :raises: PlacementUnavailable
     """

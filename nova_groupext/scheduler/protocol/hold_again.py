@@ -31,7 +31,6 @@ from nova_groupext.scheduler.protocol import swap as protocol
 def hold_again(context, placement_client, lease, hold, check=lambda: None):
     """Replace a hold by one of the same host and amounts with a new uuid.
 
-    :param placement_client: PlacementClient
     :param lease: VRTLease of its group
     :param hold: VRTHold in state HELD, or REDEEMED by a server that owns
         nothing and never will

@@ -59,7 +59,6 @@ def hold(context, placement_client, lease, rows, check_deadline=lambda: None):
     """Fill the consumers of holds in Placement, in chunks.
 
     :param rows: VRTHold rows in state WRITING
-    :param placement_client: PlacementClient
     :param lease: VRTLease of their group
     :param check_deadline: called before each request; raises OutOfTime
     :raises: HoldFailed, PlacementUnavailable, OutOfTime, or GroupBusy when

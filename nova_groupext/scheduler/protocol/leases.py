@@ -74,7 +74,6 @@ class Leases:
         An unfinished swap is finished first. On an error the lease is not
         released: the next heartbeat ends it, and then any planner retries.
 
-        :param placement_client: PlacementClient
         :param group_id: of a group that is no draft
         :param serve: function of the lease; called before the release, as long
             as other planners ask for the group. Also, a planner that has the

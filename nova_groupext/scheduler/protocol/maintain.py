@@ -58,7 +58,6 @@ def maintain(context, placement_client, lease, group, logged=None):
 
     A host that cannot be processed now is postponed to the next round.
 
-    :param placement_client: PlacementClient
     :param lease: VRTLease of the group
     :param group: VRTGroup, read since it is leased; or a draft of it
     :param logged: set of foreign consumers that were logged already; updated

@@ -65,7 +65,6 @@ def end_overcommitted(context, placement_client, holds):
 
     Their members become FAILED, the holds RELEASING: Placement has them still.
 
-    :param placement_client: PlacementClient
     :param holds: VRTHolds in state HELD
     :returns: the overcommitted VRTHolds, also those ended by another process
     :raises: PlacementUnavailable

@@ -79,7 +79,6 @@ def transfer(
 ):
     """Pass the capacity of holds to their servers.
 
-    :param placement_client: PlacementClient
     :param holds: {server uuid: VRTHold in state REDEEMING}
     :param time_limit: seconds for which to retry; by default TIME_LIMIT
     :returns: {server uuid: Outcome}

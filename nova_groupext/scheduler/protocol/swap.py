@@ -76,7 +76,6 @@ def apply_and_commit(
 ):
     """Apply a prepared swap and commit it.
 
-    :param placement_client: PlacementClient
     :param lease: VRTLease of the group
     :param swap: swaps.Swap as it was prepared
     :param commit: called without arguments after the request was accepted

@@ -37,7 +37,6 @@ MAX_ATTEMPTS = 5
 def take_back(context, placement_client, lease, hold):
     """Hold the capacity of a redeemed hold's server again.
 
-    :param placement_client: PlacementClient
     :param lease: VRTLease of its group
     :param hold: VRTHold in state REDEEMED
     :returns: whether the successor was filled

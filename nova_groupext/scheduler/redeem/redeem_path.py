@@ -63,7 +63,6 @@ TOO_MANY_CONFLICTS = 'concurrent requests changed the members each time; retry'
 class RedeemPath:
     """Redemption of members for the servers of one request.
 
-    :param placement_client: PlacementClient
     :param host_manager: Nova's HostManager
     """
 
