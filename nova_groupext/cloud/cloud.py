@@ -3,7 +3,6 @@
 
 import contextlib
 import pathlib
-import uuid
 
 from keystoneauth1 import adapter
 from nova.conductor import rpcapi as conductor_rpcapi
@@ -29,7 +28,6 @@ from nova_groupext.cloud import state
 from nova_groupext.cloud import web
 
 PLACEMENT_MICROVERSION = '1.39'
-CONSUMER_TYPE = 'TRYOUT_FILLER'
 
 
 def _ignore(*args):
@@ -236,26 +234,6 @@ class Cloud:
             name: _capacity(inventory) - usages[name]
             for name, inventory in inventories.items()
         }
-
-    def fill(self, host, **resources):
-        """Allocate resources of a host to a new foreign consumer.
-
-        :param resources: units by resource class, such as ``VCPU=4``
-        :returns: uuid of the consumer, which is unknown to Nova
-        :raises keystoneauth1.exceptions.http.Conflict: if they do not fit
-        """
-        consumer = str(uuid.uuid4())
-        self.placement.put(
-            f'/allocations/{consumer}',
-            json={
-                'allocations': {self.provider(host): {'resources': resources}},
-                'project_id': 'tryout',
-                'user_id': 'tryout',
-                'consumer_generation': None,
-                'consumer_type': CONSUMER_TYPE,
-            },
-        )
-        return consumer
 
     def _get_from_placement(self, path):
         return self.placement.get(path).json()

@@ -30,18 +30,6 @@ class Json(fields.FieldType):
         jsonutils.dumps(value)
         return copy.deepcopy(value)
 
-    @staticmethod
-    def to_primitive(
-        obj: base.VersionedObject | None, attr: str, value: Any
-    ) -> Any:
-        return value
-
-    @staticmethod
-    def from_primitive(
-        obj: base.VersionedObject | None, attr: str, value: Any
-    ) -> Any:
-        return value
-
 
 class JsonField(fields.AutoTypedField):
     AUTO_TYPE = Json()

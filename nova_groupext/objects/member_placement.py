@@ -52,14 +52,6 @@ class _Placements(fields.FieldType):
             for path, each in value.items()
         }
 
-    @staticmethod
-    def to_primitive(
-        obj: ovo.VersionedObject | None,
-        attr: str,
-        value: Mapping[Path, MemberPlacement],
-    ) -> dict[Path, JsonObject]:
-        return to_json(value)
-
 
 class PlacementsField(fields.AutoTypedField):
     AUTO_TYPE = _Placements()

@@ -85,9 +85,6 @@ MEMBER_SERVER_RUNS = (Member.ACTIVE, Member.SHELVED)
 # Holds that are committed to a member; each has one at most.
 HOLD_COMMITTED = (Hold.HELD, Hold.REDEEMING, Hold.REDEEMED, Hold.EXCHANGING)
 
-# Holds that have ended, or were never committed
-HOLD_ENDED = (Hold.RELEASING, Hold.RELEASED)
-
 # Holds that count for quota. Ended ones do not, and Nova counts servers.
 HOLD_COUNTS_FOR_QUOTA = (
     Hold.WRITING,

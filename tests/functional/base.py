@@ -21,6 +21,7 @@ from nova_groupext.db import engine
 from nova_groupext.db import models
 from nova_groupext.scheduler.placement import client
 from nova_groupext.scheduler.protocol import leases
+from tests.functional import foreign_consumers
 from tests.functional.cloud import base
 
 GROUPS = '/os-vrt-groups'
@@ -146,7 +147,9 @@ class GroupTestCase(base.CloudTestCase):
 
     def fill(self, host, **resources):
         """Occupy resources of a host until the end of the test."""
-        self.delete_allocations_later(self.cloud.fill(host, **resources))
+        self.delete_allocations_later(
+            foreign_consumers.fill(self.cloud, host, **resources)
+        )
 
     def change_inventory(self, provider, resource='VCPU', **changes):
         """Change an inventory of a provider until the end of the test."""

@@ -22,6 +22,7 @@ from nova_groupext.scheduler.placement import bodies
 from nova_groupext.scheduler.placement import client
 from nova_groupext.scheduler.placement import http
 from tests.functional import base
+from tests.functional import foreign_consumers
 
 Kind = audit.Kind
 
@@ -170,7 +171,7 @@ class TestAudit(AuditTestCase):
 
     def orphan(self, host, consumer_type=bodies.HOLD_TYPE):
         """Write an allocation without a row in our tables."""
-        consumer = self.cloud.fill(host, VCPU=1)
+        consumer = foreign_consumers.fill(self.cloud, host, VCPU=1)
         self.delete_allocations_later(consumer)
         body = self.written(consumer)
         self.cloud.placement.put(

@@ -13,6 +13,7 @@ from nova_groupext import quota
 from nova_groupext.scheduler.nova import hosts as look_hosts
 from nova_groupext.solver.solve import decide
 from tests.functional import base
+from tests.functional import foreign_consumers
 from tests.functional import incomplete_snapshots
 
 TWO = {
@@ -114,7 +115,7 @@ class TestReleasedCapacity(incomplete_snapshots.IncompleteCase):
 
     def test_capacity_released_while_deciding_is_found(self):
         self.fill('cmp-1', VCPU=8)
-        consumer = self.cloud.fill('cmp-2', VCPU=8)
+        consumer = foreign_consumers.fill(self.cloud, 'cmp-2', VCPU=8)
         solve, asked = decide.decide, []
 
         def release_and_solve(problem, engine):

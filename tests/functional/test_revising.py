@@ -16,6 +16,7 @@ from nova_groupext.scheduler.placement import client
 from nova_groupext.scheduler.protocol import ownership
 from nova_groupext.scheduler.redeem import reserve
 from tests.functional import base
+from tests.functional import foreign_consumers
 from tests.functional import revising
 
 APART = {'type': 'anti-affinity', 'scope': 'host'}
@@ -298,7 +299,10 @@ class TestReplanning(revising.RevisingTestCase):
     def test_only_named_members_move(self):
         """A move of either member would satisfy the soft policy."""
         together = {'type': 'affinity', 'scope': 'host', 'strict': False}
-        others = [self.cloud.fill(host.name, VCPU=3) for host in self.HOSTS]
+        others = [
+            foreign_consumers.fill(self.cloud, host.name, VCPU=3)
+            for host in self.HOSTS
+        ]
         uuid = self.hold_group(
             {
                 'members': {'a': base.member(), 'b': base.member()},

@@ -2,6 +2,7 @@
 """What-ifs: planned groups that hold nothing, revised and held later."""
 
 from tests.functional import base
+from tests.functional import foreign_consumers
 from tests.functional import revising
 
 TOGETHER = {'type': 'affinity', 'scope': 'host'}
@@ -58,7 +59,7 @@ class TestWhatIfs(revising.RevisingTestCase):
     def test_replan_after_a_release_plans_anew(self):
         """The first plan leaves optional members out for lack of capacity."""
         self.fill('cmp-1', VCPU=3)
-        consumer = self.cloud.fill('cmp-2', VCPU=3)
+        consumer = foreign_consumers.fill(self.cloud, 'cmp-2', VCPU=3)
         self.uuid = self.hold_group(self.topology(count=4, min_count=1))['id']
         self.assertEqual(2, len(self.held_hosts(self.uuid)))
         self.act(self.uuid, 'release')

@@ -10,6 +10,7 @@ from oslo_utils import uuidutils
 from nova_groupext import objects
 from nova_groupext.scheduler.protocol import release_holds
 from tests.functional import base
+from tests.functional import foreign_consumers
 from tests.later import adopting
 
 ONE = {'members': {'a': base.member()}}
@@ -52,7 +53,7 @@ class TestAdopt(adopting.AdoptingTestCase):
     def check_moves(self, uuid, server, held_on):
         """Expect that the server can only move to one free host."""
         [free_one] = {'cmp-3', 'cmp-4'} - {held_on}
-        placeholder = self.cloud.fill(free_one, VCPU=8)
+        placeholder = foreign_consumers.fill(self.cloud, free_one, VCPU=8)
         self.delete_allocations_later(placeholder)
 
         self.assertEqual('Error', self.move('live_migrate', server)[0])

@@ -3,6 +3,7 @@
 
 from nova_groupext.conf import CONF
 from tests.functional import base
+from tests.functional import foreign_consumers
 from tests.functional import moves
 
 APART = moves.group(3, moves.policy('anti-affinity', 'host'))
@@ -35,7 +36,9 @@ class TestRedeemPolicies(moves.MovingTestCase):
     def test_member_in_conflict_without_another_host_stays_held(self):
         for host, free in self.free().items():
             if host != self.places['m-1'] and free:
-                self.delete_allocations_later(self.cloud.fill(host, VCPU=free))
+                self.delete_allocations_later(
+                    foreign_consumers.fill(self.cloud, host, VCPU=free)
+                )
 
         why = self.redeem_refusal(self.uuid, 'm-1')
 

@@ -21,6 +21,7 @@ from nova_groupext.scheduler.reap import reaper
 from nova_groupext.scheduler.resize import reservations
 from tests import rounds
 from tests.functional import base
+from tests.functional import foreign_consumers
 from tests.functional import moves
 from tests.functional import revising
 
@@ -93,7 +94,7 @@ class ResizingTestCase(moves.MovingTestCase, revising.RevisingTestCase):
     def fill_up(self):
         """Fill all free capacity; returns the consumers."""
         placeholder_holds = [
-            self.cloud.fill(host, VCPU=free)
+            foreign_consumers.fill(self.cloud, host, VCPU=free)
             for host, free in self.free().items()
             if free
         ]

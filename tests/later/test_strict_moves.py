@@ -6,6 +6,7 @@ import collections
 from testtools import matchers
 
 from tests.functional import base
+from tests.functional import foreign_consumers
 from tests.functional import moves
 
 STRICT = {
@@ -87,7 +88,7 @@ class TestStrict(moves.MovingTestCase):
     def fill_up(self, hosts):
         """Fill some hosts; returns the consumers that fill them."""
         placeholder_holds = [
-            self.cloud.fill(host, VCPU=free)
+            foreign_consumers.fill(self.cloud, host, VCPU=free)
             for host, free in self.free().items()
             if host in hosts and free
         ]

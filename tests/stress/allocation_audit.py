@@ -96,7 +96,9 @@ class AllocationAudit:
                 self._context,
                 models.Hold,
                 models.Hold.member_id == row.id,
-                models.Hold.status.notin_(states.HOLD_ENDED),
+                models.Hold.status.notin_(
+                    (states.Hold.RELEASING, states.Hold.RELEASED)
+                ),
             )
             server = self._placement_client.allocations(
                 self._context, row.server_uuid

@@ -4,6 +4,7 @@
 from keystoneauth1.exceptions import http
 
 from nova_groupext.cloud import hosts
+from tests.functional import foreign_consumers
 from tests.functional.cloud import base
 
 
@@ -16,7 +17,7 @@ class TestCapacity(base.CloudTestCase):
     )
 
     def fill(self, host, **resources):
-        consumer = self.cloud.fill(host, **resources)
+        consumer = foreign_consumers.fill(self.cloud, host, **resources)
         self.addCleanup(
             self.cloud.placement.delete, f'/allocations/{consumer}'
         )
