@@ -172,7 +172,7 @@ class VRTGroupController(wsgi.Controller):
         """Return the detailed views of groups and their drafts."""
         context = req.environ['nova.context']
         ids = [group.id for group in vrt_groups]
-        drafts = VRTGroup.drafts_for_views(context, ids)
+        drafts = VRTGroup.drafts_by_group(context, ids, for_views=True)
         # Reload: a draft committed since the first load is not in drafts.
         vrt_groups = VRTGroup.refresh(context, vrt_groups)
         plans = VRTPlan.newest_by_group(

@@ -18,10 +18,11 @@ from nova_groupext.objects import base
 from nova_groupext.objects import group_changes
 from nova_groupext.objects import group_queries
 from nova_groupext.objects import listing
-from nova_groupext.objects import member as member_obj
-from nova_groupext.objects import policy as policy_obj
 from nova_groupext.objects import states
 from nova_groupext.objects import work_queries
+from nova_groupext.objects.member import VRTMember
+from nova_groupext.objects.policy import VRTPolicy
+from nova_groupext.objects.policy import VRTRelationship
 from nova_groupext.solver.policies import registry
 
 PARTS = (
@@ -84,21 +85,21 @@ class VRTGroup(
         by_relationship = {}
         for policy in row.policies:
             by_relationship.setdefault(policy.relationship_id, []).append(
-                policy_obj.VRTPolicy.from_row(context, policy)
+                VRTPolicy.from_row(context, policy)
             )
         return cls.from_row(
             context,
             row,
             subgroups=[subgroup.path for subgroup in row.subgroups],
             members=[
-                member_obj.VRTMember.from_row(
+                VRTMember.from_row(
                     context, member, unread=[column.key for column in deferred]
                 )
                 for member in row.members
             ],
             policies=by_relationship.get(None, []),
             relationships=[
-                policy_obj.VRTRelationship.from_row(
+                VRTRelationship.from_row(
                     context, each, policies=by_relationship.get(each.id, [])
                 )
                 for each in row.relationships

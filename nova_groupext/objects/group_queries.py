@@ -13,7 +13,6 @@ from nova.context import RequestContext
 from nova_groupext import exception
 from nova_groupext.db import api as db
 from nova_groupext.db import models
-from nova_groupext.db.aliases import Attribute
 from nova_groupext.db.aliases import Condition
 from nova_groupext.objects import base
 from nova_groupext.objects import listing
@@ -128,12 +127,14 @@ class GroupQueries(base.VRTObject):
         cls,
         context: RequestContext,
         group_ids: Collection[int],
-        deferred: Sequence[Attribute] = (),
+        *,
+        for_views: bool = False,
     ) -> dict[int, Self]:
         """Return {group id: its draft} of the groups that have one.
 
-        :param deferred: columns of the drafts' parts that are not read
+        :param for_views: True to read only what a view needs
         """
+        deferred = _NOT_IN_VIEWS if for_views else ()
         drafts = cls._list(
             context, *_are_drafts_of(group_ids), deferred=deferred
         )
@@ -153,13 +154,6 @@ class GroupQueries(base.VRTObject):
             models.Group.status != states.Group.RELEASING,
             deferred=_NOT_IN_VIEWS,
         )
-
-    @classmethod
-    def drafts_for_views(
-        cls, context: RequestContext, group_ids: Collection[int]
-    ) -> dict[int, Self]:
-        """Return drafts_by_group() with the parts that a view needs."""
-        return cls.drafts_by_group(context, group_ids, _NOT_IN_VIEWS)
 
     @staticmethod
     def limit_by_members(

@@ -19,10 +19,10 @@ from nova_groupext.db import models
 from nova_groupext.db.aliases import Condition
 from nova_groupext.db.aliases import Time
 from nova_groupext.objects import base
-from nova_groupext.objects import hold as hold_obj
 from nova_groupext.objects import sql_conditions
 from nova_groupext.objects import states
 from nova_groupext.objects.aliases import Path
+from nova_groupext.objects.hold import VRTHold
 
 
 class MemberQueries(base.VRTObject):
@@ -185,7 +185,7 @@ class MemberQueries(base.VRTObject):
     @classmethod
     def list_with_holds(
         cls, context: RequestContext
-    ) -> list[tuple[Self, list[hold_obj.VRTHold]]]:
+    ) -> list[tuple[Self, list[VRTHold]]]:
         """Return [(member, its committed holds)] of one instant.
 
         Members that should have a hold are included even without one.
@@ -206,7 +206,7 @@ class MemberQueries(base.VRTObject):
             (
                 cls.from_row(context, member),
                 [
-                    hold_obj.VRTHold.from_row(context, hold)
+                    VRTHold.from_row(context, hold)
                     for _member, hold in rows
                     if hold is not None
                 ],
