@@ -24,14 +24,15 @@ class Planner:
 
     :param host: name of the planner's host
     :param tools: function of a PlacementClient that returns strategy.Tools
+    :param is_registered: False if begin() is called after the first request
     """
 
     target = messaging.Target(version='1.0')
 
-    def __init__(self, host, tools=strategy.Tools):
+    def __init__(self, host, tools=strategy.Tools, *, is_registered=True):
         self._report_client = None
         self._make_tools = tools
-        self._leases = leases.Leases(host)
+        self._leases = leases.Leases(host, is_registered=is_registered)
         self._server = serve.GroupServer(self._leases, self._tools)
         # Providers that the reaper need not read again.
         self._changes = changed_providers.ChangedProviders()

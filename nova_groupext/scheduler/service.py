@@ -42,11 +42,12 @@ class PlannerService(service.Service):
 
     def start(self):
         engine.configure()
-        served = planner.Planner(self._host)
+        served = planner.Planner(self._host, is_registered=False)
         server = rpc.get_server(
             messaging.Target(topic=rpcapi.TOPIC, server=self._host), [served]
         )
         # First: a planner counts as running as soon as it has a heartbeat.
+        # Groups of requests before that wait for serve_waiting().
         _listen(server)
         self._planner, self._server = served, server
         self._run(self._planner.begin)

@@ -129,7 +129,6 @@ ELSEWHERE = {
     'scheduler/process_names': 'functional/planner_process',
     'scheduler/reap/statistics': 'functional/log',
     'scheduler/rpcapi': 'functional/redeem_requests',
-    'scheduler/service': 'services/planner_process',
     'scheduler/weights/holistic': 'functional/hold_and_redeem',
 }
 # The answers of these parts are compared with the oracle's.

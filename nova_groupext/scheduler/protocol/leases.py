@@ -29,9 +29,12 @@ class Leases:
     """The operations of one planner; safe to use from several threads.
 
     :param host: name of the planner's host
+    :param is_registered: False if the first heartbeat registers the planner;
+        until then it gets no lease. If it died, nobody would know whose lease
+        that is, and all would wait for its end.
     """
 
-    def __init__(self, host):
+    def __init__(self, host, *, is_registered=True):
         self._planner = VRTPlanner(
             uuid=uuidutils.generate_uuid(),
             host=host,
@@ -39,6 +42,7 @@ class Leases:
             revision=migration.head(),
             clock_offset=0.0,
         )
+        self._is_registered = is_registered
         # Operations that a thread works on.
         self._operations = set()
         # Heartbeats to wait before other planners count as dead: no planner
@@ -48,10 +52,14 @@ class Leases:
     def acquire(self, context, group_id, *, wakes_owner):
         """Return the lease of a group, or None while another planner has it.
 
+        A planner that is not registered yet gets None, too.
+
         :param wakes_owner: whether to ask that planner to process the group
             once more before it releases the lease
         :raises: GroupNotFound
         """
+        if not self._is_registered:
+            return None
         operation = uuidutils.generate_uuid()
         # First, since beat() ends leases of operations not in the set.
         self._operations.add(operation)
@@ -118,6 +126,7 @@ class Leases:
         if self._planner.is_dead(context, interval):
             self._grace_rounds = planners.MAX_MISSED_HEARTBEATS
         self._planner.store_heartbeat(context)
+        self._is_registered = True
         # Read before `_operations` is: each lease read here was in it then.
         leased = VRTLease.list_operations(context, self._planner.uuid)
         VRTLease.end_all(
