@@ -6,7 +6,9 @@ server. So a hold that begins or grows in the swap in which another one ends
 or shrinks is as old as that one. Otherwise the tenant could hold the same
 capacity for ever: by other names, by other amounts, or as a reservation.
 
-Capacity that is free in between has no age: anybody can get it.
+Capacity that is free in between has no age: anybody can get it. So the age
+ends when a member is released, and when it fails because its hold was lost. A
+tenant gains nothing from such a failure that a release would not give.
 """
 
 import collections

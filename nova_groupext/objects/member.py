@@ -114,7 +114,8 @@ class VRTMember(member_queries.MemberQueries):
             models.Member.status == self.status,
             models.Member.server_uuid == self.server_uuid,
         )
-        if status not in states.MEMBER_HELD_WITHOUT_SERVER:
+        if status != states.Member.HELD:
+            # Whatever it holds later is as old as that hold: see hold_ages.
             values['held_since'] = None
         return models.Member, is_unchanged, {'status': status, **values}, 1
 

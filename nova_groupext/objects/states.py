@@ -76,9 +76,6 @@ MEMBER_NEEDS_HOST = (Member.TENTATIVE, Member.FAILED)
 # Members that have a server, or are getting one
 MEMBER_HAS_SERVER = (Member.REDEEMING, Member.ACTIVE, Member.SHELVED)
 
-# Members that keep the start of their time without a server
-MEMBER_HELD_WITHOUT_SERVER = (Member.HELD, Member.REDEEMING, Member.FAILED)
-
 # Members whose servers the follow step tracks
 MEMBER_SERVER_RUNS = (Member.ACTIVE, Member.SHELVED)
 

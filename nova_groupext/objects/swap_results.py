@@ -182,4 +182,5 @@ def _fail_members(context: RequestContext, rows: Sequence[VRTHold]) -> None:
             models.Member.status == states.Member.HELD,
             status=states.Member.FAILED,
             fault=IS_LOST,
+            held_since=None,
         )

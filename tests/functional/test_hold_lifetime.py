@@ -112,6 +112,18 @@ class TestHoldLifetime(changing_cloud.ChangingCloudTestCase):
 
         self.assert_held_for_another(HOUR)
 
+    def test_replan_of_a_lost_member_has_a_new_lifetime(self):
+        self.age(LIFETIME - HOUR)
+        self.disable(self.before['a-0'])
+        self.planner.reap(self.context)
+        [lost, _other] = self.members()
+        self.assertEqual('FAILED', lost['status'])
+
+        self.act(self.uuid, 'replan')
+
+        self.eventually(self.members, lambda now: now[0]['status'] == 'HELD')
+        self.assert_held_for_another(LIFETIME)
+
     def assert_held_for_another(self, seconds):
         group = objects.VRTGroup.get(self.context, self.uuid)
         most = objects.VRTMember.held_until(self.context, group.id, LIFETIME)

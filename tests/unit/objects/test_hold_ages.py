@@ -100,6 +100,17 @@ class TestHoldAges(base.HeldGroupTestCase):
 
         self.assertEqual([OLD, YOUNG, None], self.starts())
 
+    def test_held_member_whose_server_is_requested_keeps_its_start(self):
+        self.first.change(self.context, 'HELD', server_uuid=uuids.server)
+
+        self.assertEqual([OLD, YOUNG, None], self.starts())
+
+    def test_member_that_gets_a_server_or_fails_has_no_start(self):
+        self.first.change(self.context, 'REDEEMING', server_uuid=uuids.server)
+        self.second.change(self.context, 'FAILED')
+
+        self.assertEqual([None, None, None], self.starts())
+
     def test_reservation_is_as_old_as_a_hold_that_ends(self):
         self.swap([self.hold(self.first)], [self.reservation(self.third)])
 

@@ -10,6 +10,8 @@ from oslotest import base
 
 from nova_groupext import faultpoints
 from nova_groupext.conf import CONF
+from nova_groupext.db import api as db
+from nova_groupext.db import models
 from nova_groupext.objects import states
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.scheduler import serve
@@ -166,6 +168,14 @@ class ProtocolTestCase(deployment.DeploymentChecks, base.BaseTestCase):
             for point in reached
             if point.startswith('after ')
         ]
+
+    def starts(self, uuid):
+        """Return the start of each member's hold, or None, by path."""
+        group = self.deployment.group(uuid)
+        mine = models.Member.group_id == group.id
+        columns = [models.Member.path, models.Member.held_since]
+        rows = db.find_columns(self.context, columns, models.Member, mine)
+        return [since for _path, since in sorted(rows)]
 
     def statuses(self, uuid):
         """Return {path: status} of a group's members."""

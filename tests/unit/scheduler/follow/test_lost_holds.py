@@ -66,6 +66,14 @@ class TestLostHolds(base.ProtocolTestCase):
         self.assertEqual(('FAILED', 'a test'), (member.status, member.fault))
         self.assertEqual(['RELEASING'], self.hold_statuses(self.uuid))
 
+    def test_member_without_its_hold_has_no_age(self):
+        """Its capacity is free for all: anybody may take it."""
+        member = self.deployment.member(self.uuid, 'm-0')
+
+        lost_holds.end(self.context, [(self.hold, member)], 'a test')
+
+        self.assertEqual([None], self.starts(self.uuid))
+
     def test_violated_policy_is_an_error(self):
         member = self.deployment.member(self.uuid, 'm-0')
         check = types.SimpleNamespace(refused=lambda members: members)

@@ -174,6 +174,9 @@ class TestSwap(base.ProtocolTestCase):
             {'m-0': 'HELD', 'm-1': 'FAILED'}, self.statuses(self.uuid)
         )
         self.assertEqual({'m-0': self.first}, self.providers())
+        kept, lost = self.starts(self.uuid)
+        self.assertIsNotNone(kept)
+        self.assertIsNone(lost)
 
     def test_successor_beyond_capacity_ends(self):
         """The host shrinks after Placement has accepted the swap."""
