@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Conversion of a server's ``block_device_mapping_v2`` to Nova's form."""
 
+from collections.abc import Callable
+from collections.abc import Mapping
+import functools
 import typing
 
 from nova_groupext_client.template import nodes
@@ -33,18 +36,17 @@ _SOURCES = {
     'image_id': 'image',
 }
 _BLANK = ('swap_size', 'ephemeral_size', 'ephemeral_format')
-_TextKey: typing.TypeAlias = typing.Literal[
-    'device_name', 'device_type', 'disk_bus', 'volume_type'
-]
-_TEXTS: tuple[_TextKey, ...] = typing.get_args(_TextKey)
-_KEYS = (
-    *_SOURCES,
-    *_BLANK,
-    *_TEXTS,
-    'boot_index',
-    'delete_on_termination',
-    'volume_size',
-)
+# Functions that return the value of a device, by its key.
+_CONVERTERS: Mapping[str, Callable[[nodes.Node], object]] = {
+    'device_name': nodes.Node.text,
+    'device_type': nodes.Node.text,
+    'disk_bus': nodes.Node.text,
+    'volume_type': nodes.Node.text,
+    'boot_index': functools.partial(nodes.Node.integer, minimum=-1),
+    'delete_on_termination': nodes.Node.boolean,
+    'volume_size': functools.partial(nodes.Node.integer, minimum=1),
+}
+_KEYS = (*_SOURCES, *_BLANK, *_CONVERTERS)
 
 
 def read(node: nodes.Node) -> list[Device]:
@@ -61,19 +63,12 @@ def _device(node: nodes.Node) -> Device:
         for key, each in node.restricted_to(_KEYS, 'part of a device').items()
         if each.value is not None
     }
-    device = _source(node, properties)
-    for key in _TEXTS:
-        if key in properties:
-            device[key] = properties[key].text()
-    if 'boot_index' in properties:
-        device['boot_index'] = properties['boot_index'].integer(-1)
-    if 'volume_size' in properties:
-        device['volume_size'] = properties['volume_size'].integer(1)
-    if 'delete_on_termination' in properties:
-        device['delete_on_termination'] = properties[
-            'delete_on_termination'
-        ].boolean()
-    return device
+    converted = {
+        key: convert(properties[key])
+        for key, convert in _CONVERTERS.items()
+        if key in properties
+    }
+    return typing.cast(Device, {**_source(node, properties), **converted})
 
 
 def _source(node: nodes.Node, properties: dict[str, nodes.Node]) -> Device:

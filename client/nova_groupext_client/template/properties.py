@@ -5,6 +5,7 @@ They become a member's description in the API, and the arguments for creating
 its server.
 """
 
+from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -47,36 +48,8 @@ Arguments = typing.TypedDict(
 )
 
 _DESCRIPTION_PROPERTIES = ('flavor', 'image', 'availability_zone')
-_TextKey: typing.TypeAlias = typing.Literal[
-    'name',
-    'flavor',
-    'image',
-    'availability_zone',
-    'key_name',
-    'adminPass',
-    'OS-DCF:diskConfig',
-]
-# Keys in the arguments of the properties that are texts.
-_TEXT_KEYS: Mapping[str, _TextKey] = {
-    'name': 'name',
-    'flavor': 'flavor',
-    'image': 'image',
-    'availability_zone': 'availability_zone',
-    'key_name': 'key_name',
-    'admin_pass': 'adminPass',
-    'diskConfig': 'OS-DCF:diskConfig',
-}
-_ARGUMENTS = (
-    *_TEXT_KEYS,
-    'config_drive',
-    'user_data',
-    'metadata',
-    'tags',
-    'security_groups',
-    'networks',
-    'block_device_mapping_v2',
-    'scheduler_hints',
-)
+# Keys in the arguments of the properties that have another name there.
+_KEYS = {'admin_pass': 'adminPass', 'diskConfig': 'OS-DCF:diskConfig'}
 # Properties that matter only to Heat; creation without Heat ignores them.
 _FOR_HEAT = (
     'deployment_swift_data',
@@ -93,12 +66,6 @@ _REMOVED = {
 }
 # The user data is sent unchanged for both: only Heat could add its tools.
 _FORMATS = ('RAW', 'HEAT_CFNTOOLS')
-PROPERTIES = (
-    *_ARGUMENTS,
-    'user_data_format',
-    *_FOR_HEAT,
-    *_REMOVED,
-)
 
 
 def describe(
@@ -142,9 +109,13 @@ def arguments(server: resources.Server, scope: scopes.Scope) -> Arguments:
     """
     _check_without_heat(server, scope)
     properties = server.properties.mapping()
-    made: Arguments = {}
-    for name, node in _non_empty(properties, _ARGUMENTS, scope):
-        _add_argument(made, name, node)
+    converted = {
+        _KEYS.get(name, name): _CONVERTERS[name](node)
+        for name, node in _non_empty(properties, _CONVERTERS, scope)
+    }
+    made = typing.cast(
+        Arguments, {k: value for k, value in converted.items() if value != {}}
+    )
     if 'image' in made and any(
         each['boot_index'] == 0
         for each in made.get('block_device_mapping_v2', ())
@@ -154,29 +125,6 @@ def arguments(server: resources.Server, scope: scopes.Scope) -> Arguments:
             'boot_index -1'
         )
     return made
-
-
-def _add_argument(made: Arguments, name: str, node: nodes.Node) -> None:
-    """Convert a property, and add it to the arguments unless it is empty."""
-    match name:
-        case 'config_drive':
-            made['config_drive'] = node.boolean()
-        case 'user_data':
-            made['user_data'] = functions.text_of(node)
-        case 'metadata':
-            if metadata := _metadata(node):
-                made['metadata'] = metadata
-        case 'tags' | 'security_groups':
-            made[name] = _texts(node)
-        case 'networks':
-            made['networks'] = networks.read(node)
-        case 'block_device_mapping_v2':
-            made['block_device_mapping_v2'] = devices.read(node)
-        case 'scheduler_hints':
-            if scheduler_hints := _hints(node):
-                made['scheduler_hints'] = scheduler_hints
-        case _:
-            made[_TEXT_KEYS[name]] = node.text()
 
 
 def _non_empty(
@@ -245,3 +193,24 @@ def _metadata_value(value: api_types.Json) -> str:
 
 def _texts(node: nodes.Node) -> list[str]:
     return [each.text() for each in node.sequence()]
+
+
+# Functions that return an argument, by the name of its property.
+_CONVERTERS: Mapping[str, Callable[[nodes.Node], object]] = {
+    'name': nodes.Node.text,
+    'flavor': nodes.Node.text,
+    'image': nodes.Node.text,
+    'availability_zone': nodes.Node.text,
+    'key_name': nodes.Node.text,
+    'admin_pass': nodes.Node.text,
+    'diskConfig': nodes.Node.text,
+    'config_drive': nodes.Node.boolean,
+    'user_data': functions.text_of,
+    'metadata': _metadata,
+    'tags': _texts,
+    'security_groups': _texts,
+    'networks': networks.read,
+    'block_device_mapping_v2': devices.read,
+    'scheduler_hints': _hints,
+}
+PROPERTIES = (*_CONVERTERS, 'user_data_format', *_FOR_HEAT, *_REMOVED)
