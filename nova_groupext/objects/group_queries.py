@@ -81,28 +81,13 @@ class GroupQueries(base.VRTObject):
         ]
 
     @classmethod
-    def list(
-        cls,
-        context: RequestContext,
-        *,
-        marker: listing.Marker | None = None,
-        limit: int | None = None,
-        sort_key: str = listing.CREATED_AT,
-        is_descending: bool = False,
-        **filters: Any,
-    ) -> Sequence[Self]:
-        """Return groups without their parts; no deleted ones, no drafts.
+    def list(cls, context: RequestContext, **options: Any) -> Sequence[Self]:
+        """Return groups without their parts.
 
-        :param marker: that of the last group of the previous page, see
-            listing.parse_marker()
-        :param sort_key: one of listing.SORT_KEYS
-        :param filters: values by names of listing.FILTERS
-        :raises: GroupNotFound for an unknown marker; see listing.find_rows()
+        :param options: those of listing.find_rows()
+        :raises: GroupNotFound as listing.find_rows() does
         """
-        rows = listing.find_rows(
-            *(context, filters, sort_key, marker, limit),
-            is_descending=is_descending,
-        )
+        rows = listing.find_rows(context, **options)
         return [cls.from_row(context, row) for row in rows]
 
     @staticmethod

@@ -145,17 +145,17 @@ def new_id() -> str:
 
 def find_rows(
     context: RequestContext,
-    filters: Mapping[str, Any],
-    sort_key: str,
-    marker: Marker | None,
-    limit: int | None,
     *,
-    is_descending: bool,
+    marker: Marker | None = None,
+    limit: int | None = None,
+    sort_key: str = CREATED_AT,
+    is_descending: bool = False,
+    **filters: Any,
 ) -> list[models.Group]:
     """Return the rows of groups; no deleted ones, no drafts.
 
-    :param filters: values by names of FILTERS
     :param sort_key: one of SORT_KEYS
+    :param filters: values by names of FILTERS
     :param marker: (id, sort value) of the last group of the previous page, or
         None; the present value of a listed group is read if it is None
     :raises: GroupNotFound for the id alone of a group that is not listed, or
