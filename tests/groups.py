@@ -111,11 +111,12 @@ def create_holds(context, group):
 
 def acquire_lease(context, group):
     """Return the lease of a group, which nobody else has."""
-    return objects.VRTLease.try_to_acquire(
+    return objects.VRTLease.acquire(
         context,
         group.id,
         *(uuidutils.generate_uuid() for _name in ('owner', 'operation')),
         300,
+        wakes_owner=False,
     )
 
 

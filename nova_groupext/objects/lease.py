@@ -11,6 +11,7 @@ lease, and checks the group once more.
 """
 
 from collections.abc import Collection
+from typing import Any
 from typing import Self
 
 from nova.context import RequestContext
@@ -51,6 +52,8 @@ class VRTLease(base.VRTObject):
         owner: str,
         operation: str,
         seconds: int,
+        *,
+        wakes_owner: bool = True,
     ) -> Self | None:
         """Acquire the lease of a group, or ask its owner to check again.
 
@@ -58,42 +61,34 @@ class VRTLease(base.VRTObject):
         :param owner: uuid of the planner
         :param operation: a new uuid
         :param seconds: duration of the lease until it is renewed
+        :param wakes_owner: False to ask nothing of a planner that has it
         :returns: None when another planner has the lease and will check the
             group again
         :raises: GroupNotFound when the group was deleted meanwhile, GroupBusy
             in the unlikely case that all attempts fail
         """
+        values = {'operation': operation, 'owner': owner, 'waiters': 0}
+        lease = cls(group_id=group_id, seconds=seconds, **values)
         for _attempt in range(MAX_ATTEMPTS):
-            lease = cls.try_to_acquire(
-                context, group_id, owner, operation, seconds
-            )
-            if lease or cls._count_waiter(context, group_id):
+            if lease._write(context, **values):
                 return lease
+            if not wakes_owner or cls._count_waiter(context, group_id):
+                return None
         raise exception.GroupBusy(group=group_id)
 
-    @classmethod
-    def try_to_acquire(
-        cls,
-        context: RequestContext,
-        group_id: int,
-        owner: str,
-        operation: str,
-        seconds: int,
-    ) -> Self | None:
-        """Acquire the lease as acquire() does, without asking its owner."""
-        lease_fields = {'operation': operation, 'owner': owner, 'waiters': 0}
-        values = {**lease_fields, 'ends_at': clock.now(seconds)}
-        lease = cls(group_id=group_id, seconds=seconds, **lease_fields)
-        is_own = models.Lease.group_id == group_id
-        if cls.update_rows(context, is_own, ~_is_running(), **values):
-            return lease
+    def _write(self, context: RequestContext, **values: Any) -> bool:
+        """Write the lease if no other is running; return whether it was."""
+        values['ends_at'] = clock.now(self.seconds)
+        is_own = models.Lease.group_id == self.group_id
+        if self.update_rows(context, is_own, ~_is_running(), **values):
+            return True
         try:
-            db.insert(context, models.Lease, group_id=group_id, **values)
+            db.insert(context, models.Lease, group_id=self.group_id, **values)
         except db_exc.DBDuplicateEntry:
-            return None
+            return False
         except db_exc.DBReferenceError as exc:
-            raise exception.GroupNotFound(group=group_id) from exc
-        return lease
+            raise exception.GroupNotFound(group=self.group_id) from exc
+        return True
 
     @classmethod
     def _count_waiter(cls, context: RequestContext, group_id: int) -> int:

@@ -339,7 +339,9 @@ class TestLeases(GaleraTestCase):
         names = [uuidutils.generate_uuid() for _name in range(2)]
 
         def acquire(requester):
-            return VRTLease.try_to_acquire(requester, group.id, *names, 300)
+            return VRTLease.acquire(
+                requester, group.id, *names, 300, wakes_owner=False
+            )
 
         return acquire
 

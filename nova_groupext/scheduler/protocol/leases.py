@@ -63,12 +63,12 @@ class Leases:
         operation = uuidutils.generate_uuid()
         # First, since beat() ends leases of operations not in the set.
         self._operations.add(operation)
-        acquire = VRTLease.acquire if wakes_owner else VRTLease.try_to_acquire
         lease = None
         try:
-            lease = acquire(
+            lease = VRTLease.acquire(
                 *(context, group_id, self._planner.uuid),
                 *(operation, CONF.vrt.operation_lease),
+                wakes_owner=wakes_owner,
             )
         finally:
             if lease is None:

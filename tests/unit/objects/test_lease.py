@@ -20,10 +20,11 @@ class LeaseCase(base.GroupTestCase):
         self.useFixture(fixtures.Clock())
         self.group = self.create()
 
-    def acquire(self, owner='me', acquire=objects.VRTLease.acquire):
-        return acquire(
+    def acquire(self, owner='me', **options):
+        return objects.VRTLease.acquire(
             *(self.context, self.group.id, owner),
             *(uuidutils.generate_uuid(), 60),
+            **options,
         )
 
     def waiting(self):
@@ -58,9 +59,9 @@ class TestLease(LeaseCase):
         self.assertTrue(lease.release(self.context))
         self.assertNotIn('vrt_leases', fixtures.row_counts())
 
-    def test_try_to_acquire_leaves_no_request(self):
+    def test_acquire_without_waking_the_owner_leaves_no_request(self):
         lease = self.acquire()
-        tried = self.acquire('another', objects.VRTLease.try_to_acquire)
+        tried = self.acquire('another', wakes_owner=False)
 
         self.assertIsNone(tried)
         self.assertTrue(lease.release(self.context))
