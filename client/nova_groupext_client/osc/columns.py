@@ -98,6 +98,18 @@ class Domains(columns.FormattableColumn):
         return '\n'.join(f'{k} {name}' for k, name in self._value.items())
 
 
+def table(headings, resources, **formatters):
+    """Return the headings and the rows of a table.
+
+    :param headings: {property: heading}
+    :param formatters: as for cell()
+    """
+    return headings.values(), (
+        [cell(each, name, **formatters) for name in headings]
+        for each in resources
+    )
+
+
 def cell(resource, name, **formatters):
     """Return a property of a resource as a cell of a table.
 

@@ -91,6 +91,15 @@ def add_wait(parser: argparse.ArgumentParser, until: str) -> None:
     )
 
 
+def add_expires_in(
+    parser: argparse.ArgumentParser,
+    help_text: str = 'Seconds for which members without servers are held',
+) -> None:
+    parser.add_argument(
+        '--expires-in', metavar='<seconds>', type=int, help=help_text
+    )
+
+
 def add_keep_server(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--keep-server',

@@ -8,6 +8,7 @@ from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Iterator
 import contextlib
+import functools
 import pathlib
 import typing
 
@@ -22,6 +23,7 @@ if typing.TYPE_CHECKING:
     from nova_groupext_client.template import hot
 
 VALUE, FILE = '--parameter', '--parameter-file'
+_FORMS = {VALUE: '<name=value>', FILE: '<name=file>'}
 
 
 class Parameter(typing.NamedTuple):
@@ -33,26 +35,24 @@ class Parameter(typing.NamedTuple):
 
 def add_parameters(parser: argparse.ArgumentParser) -> None:
     """Add the parameter options; they collect Parameters."""
-    parser.add_argument(
-        VALUE,
-        metavar='<name=value>',
-        dest='parameters',
-        action='append',
-        type=lambda text: Parameter(VALUE, text),
-        default=[],
-        help='Value of a parameter of the template (repeat for several)',
-    )
-    parser.add_argument(
-        FILE,
-        metavar='<name=file>',
-        dest='parameters',
-        action='append',
-        type=lambda text: Parameter(FILE, text),
-        default=[],
-        help='File with the value of a parameter, for secrets that must not '
-        'appear in process lists (repeat for several); a trailing newline is '
-        'removed',
-    )
+    for option, help_text in (
+        (VALUE, 'Value of a parameter of the template (repeat for several)'),
+        (
+            FILE,
+            'File with the value of a parameter, for secrets that must not '
+            'appear in process lists (repeat for several); a trailing '
+            'newline is removed',
+        ),
+    ):
+        parser.add_argument(
+            option,
+            metavar=_FORMS[option],
+            dest='parameters',
+            action='append',
+            type=functools.partial(Parameter, option),
+            default=[],
+            help=help_text,
+        )
 
 
 def load(
@@ -118,9 +118,8 @@ def _parse_parameter(parameter: Parameter) -> tuple[str, str]:
     option, text = parameter
     name, separator, value = text.partition('=')
     if not separator:
-        expected_form = '<name=value>' if option == VALUE else '<name=file>'
         raise exceptions.CommandError(
-            f'{option} {text}: needs the form {expected_form}'
+            f'{option} {text}: needs the form {_FORMS[option]}'
         )
     return name, value if option == VALUE else _read_parameter_file(value)
 

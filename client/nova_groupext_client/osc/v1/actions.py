@@ -68,12 +68,10 @@ class ExtendGroup(_Action):
 
     def get_parser(self, prog_name):
         parser = super().get_parser(prog_name)
-        parser.add_argument(
-            '--expires-in',
-            metavar='<seconds>',
-            type=int,
-            help='Seconds from now until the holds expire (default: the '
-            "group's own value)",
+        command.add_expires_in(
+            parser,
+            "Seconds from now until the holds expire (default: the group's "
+            'own value)',
         )
         return parser
 

@@ -33,12 +33,7 @@ class Deploy(command.Lister):
             metavar='<name>',
             help='Name of the new group (default: the name of the file)',
         )
-        parser.add_argument(
-            '--expires-in',
-            metavar='<seconds>',
-            type=int,
-            help='Seconds for which members without servers are held',
-        )
+        command.add_expires_in(parser)
         parser.add_argument(
             '--parallel',
             metavar='<number>',

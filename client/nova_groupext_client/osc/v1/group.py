@@ -109,22 +109,14 @@ class ListGroup(command.Lister):
         if parsed_args.sort:
             key, _colon, direction = parsed_args.sort.partition(':')
             query |= {'sort_key': key, 'sort_dir': direction or 'asc'}
-        shown_columns = dict(
-            _LONG_COLUMNS if parsed_args.long else _LIST_COLUMNS
-        )
+        headings = dict(_LONG_COLUMNS if parsed_args.long else _LIST_COLUMNS)
         if parsed_args.all_projects:
             query['all_projects'] = True
-            shown_columns['project_id'] = 'Project ID'
+            headings['project_id'] = 'Project ID'
         groups = self.vrt.groups(
             details=parsed_args.long, max_items=parsed_args.limit, **query
         )
-        return shown_columns.values(), (
-            [
-                columns.cell(group, each, members=columns.Counts)
-                for each in shown_columns
-            ]
-            for group in groups
-        )
+        return columns.table(headings, groups, members=columns.Counts)
 
 
 class ShowGroup(command.ShowOne):
@@ -253,12 +245,7 @@ def _add_attributes(parser):
     parser.add_argument(
         '--description', metavar='<text>', help='Any text about the group'
     )
-    parser.add_argument(
-        '--expires-in',
-        metavar='<seconds>',
-        type=int,
-        help='Seconds for which members without servers are held',
-    )
+    command.add_expires_in(parser)
 
 
 def _drop(attributes, *names):

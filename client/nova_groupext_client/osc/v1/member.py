@@ -51,16 +51,8 @@ class ListMember(command.Lister):
             max_items=parsed_args.limit,
             **command.given_options(parsed_args, 'status', 'marker'),
         )
-        shown_columns = dict(
-            _LONG_COLUMNS if parsed_args.long else _LIST_COLUMNS
-        )
-        return shown_columns.values(), (
-            [
-                columns.cell(member, name, **_FORMATTERS)
-                for name in shown_columns
-            ]
-            for member in members
-        )
+        headings = _LONG_COLUMNS if parsed_args.long else _LIST_COLUMNS
+        return columns.table(headings, members, **_FORMATTERS)
 
 
 class AddMember(command.GroupCommand):
