@@ -245,6 +245,11 @@ class VRTHold(hold_queries.HoldQueries):
         )
         return bool(count)
 
+    def set_placement(self, placement: MemberPlacement) -> None:
+        """Set the fields to a placement that is already stored."""
+        for name, value in self.placement_columns(placement).items():
+            setattr(self, name, value)
+
     @staticmethod
     def placement_columns(placement: MemberPlacement) -> dict[str, Any]:
         """Return the column values for a member's placement."""

@@ -90,15 +90,12 @@ def store_location(
         transitions.derive_status(context, member.group_id)
         return True
 
-    is_stored = db.with_row_lock(
-        context, models.Group, work, id=member.group_id
-    )
-    if is_stored:
-        member.status = states.Member.ACTIVE
-        if hold is not None:
-            for name, value in hold.placement_columns(placement).items():
-                setattr(hold, name, value)
-    return bool(is_stored)
+    if not db.with_row_lock(context, models.Group, work, id=member.group_id):
+        return False
+    member.status = states.Member.ACTIVE
+    if hold is not None:
+        hold.set_placement(placement)
+    return True
 
 
 def _update_location(

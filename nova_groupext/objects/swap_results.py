@@ -142,7 +142,6 @@ def _set_held(
     may_have_holds = sql_conditions.may_have_holds(group_id)
     if not db.count(context, models.Group, *may_have_holds):
         return
-    ids = [row.member_id for row in rows if row.member_id is not None]
     is_member = sa.exists().where(
         models.Member.id == models.Hold.member_id,
         models.Member.status.in_(member_statuses),
@@ -155,12 +154,25 @@ def _set_held(
         status=states.Hold.HELD,
         if_compensated=None,
     )
+    ids = [row.member_id for row in rows if row.member_id is not None]
+    _set_members_held(context, ids, member_statuses)
+    db.compare_and_set_all(context, transitions.release_of_redeemed(ids))
+
+
+def _set_members_held(
+    context: RequestContext,
+    ids: Sequence[int],
+    member_statuses: Collection[states.Member],
+) -> None:
+    """Set members in permitted states to HELD.
+
+    A HELD member keeps its server uuid: a boot stores it as soon as Nova has
+    accepted the server.
+    """
     may_become_held = (
         models.Member.id.in_(ids),
         models.Member.status.in_(member_statuses),
     )
-    # A HELD member keeps its server uuid: a boot stores it as soon as Nova has
-    # accepted the server.
     is_new = models.Member.status != states.Member.HELD
     VRTMember.update_rows(
         *(context, *may_become_held, is_new),
@@ -169,7 +181,6 @@ def _set_held(
     )
     held = {'status': states.Member.HELD, 'fault': None}
     VRTMember.update_rows(context, *may_become_held, **held)
-    db.compare_and_set_all(context, transitions.release_of_redeemed(ids))
 
 
 def _fail_members(context: RequestContext, rows: Sequence[VRTHold]) -> None:

@@ -46,10 +46,7 @@ def hold_again(context, placement_client, lease, hold, check=lambda: None):
     )
     old_holds = [hold, *displaced]
     successors = swaps.pair_successors(old_holds, [hold.duplicate(), *smaller])
-    is_missing = (
-        hold.status == states.Hold.HELD
-        and not placement_client.allocations(context, hold.uuid)
-    )
+    is_missing = _is_missing(context, placement_client, hold)
 
     def write():
         check()
@@ -72,6 +69,14 @@ def hold_again(context, placement_client, lease, hold, check=lambda: None):
     )
     replacements = [each for each in created if not each.is_placeholder]
     return bool(VRTHold.in_status(context, replacements, states.Hold.HELD))
+
+
+def _is_missing(context, placement_client, hold):
+    """Check whether Placement has nothing of a hold that should own it."""
+    return (
+        hold.status == states.Hold.HELD
+        and not placement_client.allocations(context, hold.uuid)
+    )
 
 
 @contextlib.contextmanager
