@@ -8,10 +8,16 @@ Each package imports only from the lines above it::
     protocol                   protocols by which capacity changes its owner
     look, adopt                solver problem; adoption of servers
     follow, resize             changes to servers and hosts; reservations
-    release, redeem            release of holds; swap for servers' allocations
+    release, redeem            release of holds; transfer to servers
     move, reap                 destinations of servers; unfinished work
     decide, audit              plans; comparison of tables and Placement
 
-On top are two processes: ``manager``, Nova's scheduler with the redeem path,
-and ``service``, the planner with the RPCs of ``planner``.
+On top are two processes::
+
+    manager                    nova-scheduler with the redeem path; filters and
+                               weights are loaded by it and by planners
+    service, planner           planner: its process, and its RPCs
+    serve, rounds              planner: work on one group; the reaper's rounds
+    planner_health             check of the planners, for the status command
+    availability, rpcapi, process_names    shared by both
 """
