@@ -8,8 +8,8 @@ from nova.virt.libvirt import driver as libvirt
 from nova_groupext import objects
 from nova_groupext.objects import redeems
 from nova_groupext.objects import states
+from nova_groupext.objects import swap_results
 from nova_groupext.scheduler.follow import hold_changes
-from nova_groupext.scheduler.follow import lost_holds
 from tests.functional import base
 from tests.functional import following
 
@@ -43,7 +43,7 @@ class TestHolds(following.FollowTestCase):
 
         self.assert_outcome(
             uuid,
-            ('FAILED', lost_holds.HOLD_IS_LOST),
+            ('FAILED', swap_results.IS_LOST),
             {**following.FREE, 'cmp-1': 0},
         )
         self.assertEqual('RELEASED', self.group(uuid)['status'])

@@ -22,12 +22,12 @@ from nova_groupext.conf import CONF
 from nova_groupext.db import database_errors
 from nova_groupext.objects import redeems
 from nova_groupext.objects import states
+from nova_groupext.objects import swap_results
 from nova_groupext.objects import transitions
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.scheduler.audit import audit
 from nova_groupext.scheduler.follow import hold_changes
-from nova_groupext.scheduler.follow import lost_holds
 from nova_groupext.scheduler.follow import server_changes
 from nova_groupext.scheduler.protocol import leases
 from nova_groupext.scheduler.protocol import maintain
@@ -148,7 +148,7 @@ def _fail(context, finding):
                     context,
                     member,
                     states.Member.FAILED,
-                    lost_holds.HOLD_IS_LOST,
+                    swap_results.IS_LOST,
                 )
                 notifications.notify_member(
                     context, notifications.Event.LOSE_HOLD, member

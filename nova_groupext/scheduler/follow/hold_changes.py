@@ -30,6 +30,7 @@ import functools
 from oslo_log import log as logging
 
 from nova_groupext.objects import states
+from nova_groupext.objects import swap_results
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
@@ -140,4 +141,4 @@ def _restore(context, placement_client, leases, hold, member):
         if not lost_holds.restore(
             context, placement_client, lease, hold, check
         ):
-            lost_holds.end(context, [(hold, member)], lost_holds.HOLD_IS_LOST)
+            lost_holds.end(context, [(hold, member)], swap_results.IS_LOST)

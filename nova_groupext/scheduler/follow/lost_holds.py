@@ -5,13 +5,11 @@ from oslo_log import log as logging
 
 from nova_groupext import exception
 from nova_groupext.objects import states
-from nova_groupext.objects import swap_results
 from nova_groupext.scheduler.protocol import hold_again
 from nova_groupext.scheduler.protocol import ownership
 
 LOG = logging.getLogger(__name__)
 
-HOLD_IS_LOST = swap_results.IS_LOST
 BREAKS_POLICY = 'it would violate a policy of its group'
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Unit tests of ``nova_groupext/scheduler/follow/hold_changes.py``."""
 
+from nova_groupext.objects import swap_results
 from nova_groupext.scheduler.follow import hold_changes
-from nova_groupext.scheduler.follow import lost_holds
 from nova_groupext.scheduler.placement import changed_providers
 from nova_groupext.scheduler.placement import overcommitment
 from tests.unit.scheduler import base
@@ -70,7 +70,7 @@ class TestFollowHolds(FollowTestCase):
 
         self.follow_holds()
 
-        self.assertEqual([lost_holds.HOLD_IS_LOST], self.faults())
+        self.assertEqual([swap_results.IS_LOST], self.faults())
         self.assertEqual('HELD', self.statuses(self.uuid)['m-1'])
 
     def test_hold_beyond_capacity_fails_its_member(self):
