@@ -337,7 +337,11 @@ def _usages(placement, query):
 
 def _providers(placement, _query):
     providers = [
-        {'uuid': uuid, 'generation': placement.generations[uuid]}
+        {
+            'uuid': uuid,
+            'root_provider_uuid': uuid,
+            'generation': placement.generations[uuid],
+        }
         for uuid in placement.inventories
     ]
     return Response(200, {'resource_providers': providers})
