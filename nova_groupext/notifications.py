@@ -8,7 +8,6 @@ operators find these in the log under the same request id.
 """
 
 import enum
-import functools
 
 from nova import rpc
 from nova.notifications.objects import base
@@ -146,7 +145,10 @@ def notify_group(context, event, group):
     """Notify of an event of a group, and store the VRTEvent it has."""
     if event in _STORED_EVENTS:
         VRTEvent.record_change(context, group.id, _STORED_EVENTS[event])
-    _send_group(context, event, group)
+    _send(
+        *(context, event),
+        lambda: VRTGroupPayload(VRTGroup.get(context, group.uuid)),
+    )
 
 
 def notify_member(context, event, member):
@@ -158,44 +160,34 @@ def notify_member(context, event, member):
             _STORED_EVENTS[event],
             f'{member.path}: {member.fault}',
         )
-    _send_member(context, event, member)
+    _send(
+        *(context, event),
+        lambda: VRTMemberPayload(
+            VRTGroup.find_by_id(context, member.group_id), member
+        ),
+    )
 
 
-def _log_errors(function):
-    """Skip a notification where they are off, and log its errors.
+def _send(context, event, make_payload):
+    """Send a notification where they are on, and log its errors.
 
     The change that it reports was made and stands, even if the notification
     fails.
     """
-
-    @functools.wraps(function)
-    def wrapped(context, event, subject):
-        # No RPC transport is set up.
-        if rpc.NOTIFIER is None:
-            return
-        try:
-            rpc.if_notifications_enabled(function)(context, event, subject)
-        except Exception:
-            LOG.exception(
-                'Notification %s could not be sent; it is dropped.', event
-            )
-
-    return wrapped
+    # No RPC transport is set up.
+    if rpc.NOTIFIER is None:
+        return
+    try:
+        _send_if_enabled(context, event, make_payload)
+    except Exception:
+        LOG.exception(
+            'Notification %s could not be sent; it is dropped.', event
+        )
 
 
-@_log_errors
-def _send_group(context, event, group):
-    current = VRTGroup.get(context, group.uuid)
-    _send(context, event, VRTGroupPayload(current))
-
-
-@_log_errors
-def _send_member(context, event, member):
-    group = VRTGroup.find_by_id(context, member.group_id)
-    _send(context, event, VRTMemberPayload(group, member))
-
-
-def _send(context, event, payload):
+@rpc.if_notifications_enabled
+def _send_if_enabled(context, event, make_payload):
     notifier = rpc.get_versioned_notifier(f'{SOURCE}:{CONF.host}')
     notify = notifier.error if event == Event.PLAN_ERROR else notifier.info
-    notify(context, event_type=event.value, payload=payload.obj_to_primitive())
+    payload = make_payload().obj_to_primitive()
+    notify(context, event_type=event.value, payload=payload)
