@@ -6,6 +6,7 @@ import oslo_messaging as messaging
 
 from nova_groupext import exception
 from nova_groupext.conf import CONF
+from nova_groupext.objects import planners
 from nova_groupext.objects import states
 from nova_groupext.objects.event import VRTEvent
 from nova_groupext.objects.group import VRTGroup
@@ -14,8 +15,6 @@ from nova_groupext.objects.proposal import VRTProposal
 from nova_groupext.policies import rules
 
 LOG = logging.getLogger(__name__)
-
-NO_PLANNER = 'No planner is running; planning starts when one does.'
 
 
 def get_authorised(context, rule, group_id, parameters=None):
@@ -85,7 +84,7 @@ def may_see_hosts(context, group):
 
 
 def set_no_planner_fault(context, candidates):
-    """Set the unsaved fault NO_PLANNER on groups if no planner runs.
+    """Set an unsaved fault on groups if no planner runs.
 
     :param candidates: VRTGroups and drafts; only waiting ones get the fault
     """
@@ -97,7 +96,7 @@ def set_no_planner_fault(context, candidates):
     interval = CONF.vrt.heartbeat_interval
     if waiting and not VRTPlanner.is_any_alive(context, interval):
         for group in waiting:
-            group.fault = NO_PLANNER
+            group.fault = planners.NO_PLANNER
             # Start of the wait: the same in every answer.
             group.fault_at = group.updated_at or group.created_at
 

@@ -17,8 +17,6 @@ HEALTHY, UNHEALTHY = 0, 3
 
 COLUMNS = ('host', 'pid', 'heard', 'clock', 'groups')
 
-NONE = 'No planner is running; planning starts when one does.'
-
 
 def add_verbs(nouns):
     """Add ``planners`` to the parser."""
@@ -30,18 +28,19 @@ def add_verbs(nouns):
 
 
 def _list(args):
-    planners = planner_health.read(nova_context.get_admin_context(), CONF.vrt)
+    health = planner_health.read(nova_context.get_admin_context(), CONF.vrt)
     if args.json:
-        sys.stdout.write(f'{jsonutils.dumps(planners)}\n')
+        sys.stdout.write(f'{jsonutils.dumps(health)}\n')
     else:
-        sys.stdout.write(f'{_table(planners) if planners else NONE}\n')
-    are_healthy = planners and not any(each['wrong'] for each in planners)
+        text = _table(health) if health else planner_health.NO_PLANNER
+        sys.stdout.write(f'{text}\n')
+    are_healthy = health and not any(each['wrong'] for each in health)
     return HEALTHY if are_healthy else UNHEALTHY
 
 
-def _table(planners):
+def _table(health):
     table = prettytable.PrettyTable([*COLUMNS, 'wrong'], align='l')
-    for each in planners:
+    for each in health:
         cells = [each[column] for column in COLUMNS]
         table.add_row([*cells, '; '.join(each['wrong'])])
     return table

@@ -12,7 +12,6 @@ from oslo_upgradecheck import upgradecheck
 import sqlalchemy as sa
 
 from nova_groupext.cmd import manage
-from nova_groupext.cmd import planners as manage_planners
 from nova_groupext.cmd import scheduler_options
 from nova_groupext.conf import database
 from nova_groupext.conf import opts
@@ -107,23 +106,23 @@ class Checks(upgradecheck.UpgradeCommands):
     def _check_planners(self):
         """Check that planners run, and that each is healthy."""
         try:
-            planners = planner_health.read(
+            health = planner_health.read(
                 nova_context.get_admin_context(), self._conf.vrt
             )
         except (db_exc.CantStartEngineError, *manage.OPERATOR_ERRORS):
             return _warning(
                 'The planners are unknown: the database could not be read.'
             )
-        if not planners:
-            return _warning(manage_planners.NONE)
+        if not health:
+            return _warning(planner_health.NO_PLANNER)
         problems = [
             f'Planner {each["pid"]} on {each["host"]}: {phrase}.'
-            for each in planners
+            for each in health
             for phrase in each['wrong']
         ]
         if problems:
             return _failure(' '.join(problems))
-        return _success(f'Number of running planners: {len(planners)}.')
+        return _success(f'Number of running planners: {len(health)}.')
 
     def _check_scheduling(self):
         """Check that Nova's scheduler uses our filter and our weigher."""

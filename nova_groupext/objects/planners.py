@@ -13,6 +13,8 @@ from nova_groupext.db.aliases import Condition
 from nova_groupext.objects import base
 from nova_groupext.objects.lease import VRTLease
 
+NO_PLANNER = 'No planner is running; planning starts when one does.'
+
 # Number of missed heartbeats after which a planner counts as dead.
 MAX_MISSED_HEARTBEATS = 6
 

@@ -12,6 +12,7 @@ from nova_groupext.scheduler import process_names
 
 SECOND = datetime.timedelta(seconds=1)
 
+NO_PLANNER = planners.NO_PLANNER
 SILENT = 'it has sent no heartbeat for {} s'
 REVISION = 'it expects tables of revision {}, but they are at {}'
 CLOCK = 'its clock differs by {:+.1f} s from that of the database'

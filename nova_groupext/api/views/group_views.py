@@ -102,18 +102,15 @@ class GroupView(common.ViewBuilder):
         for member in group.members:
             placement = vrt_proposal.moves.get(member.path)
             if placement is not None:
+                domains = member_views.domain_ids(group, placement['domains'])
                 move = {
                     'path': member.path,
                     'server_id': member.server_uuid,
-                    'domains': member_views.domain_ids(
-                        group, placement['domains']
-                    ),
+                    'domains': domains,
                 }
-                moves.append(
-                    {**move, 'host': placement['host']}
-                    if may_see_hosts
-                    else move
-                )
+                if may_see_hosts:
+                    move['host'] = placement['host']
+                moves.append(move)
         return {
             'status': vrt_proposal.status,
             'fewest': vrt_proposal.fewest,
