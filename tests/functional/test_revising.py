@@ -94,10 +94,10 @@ class TestShowing(revising.RevisingTestCase):
         drafts_of = objects.VRTGroup.drafts_by_group
         topologies = [{'members': {'b': base.member()}}]
 
-        def revise_and_look(*args):
+        def revise_and_look(*args, **options):
             if topologies:
                 self.put_revision(uuid, topologies.pop())
-            return drafts_of(*args)
+            return drafts_of(*args, **options)
 
         self.patch(objects.VRTGroup, 'drafts_by_group', revise_and_look)
 
