@@ -20,7 +20,7 @@ class FakeServer:
 
     def start(self):
         self._planner._report_client = self._test.deployment.client()
-        self._test.assertEqual([], VRTPlanner.list(self._test.context))
+        self._test.assertEqual([], VRTPlanner.list_rows(self._test.context))
         self._test.requests(self._planner)
 
     def stop(self):
@@ -58,7 +58,7 @@ class TestService(base.ProtocolTestCase):
         self.assertEqual({}, self.leases)
         self.assertEqual(rpcapi.Outcome.BUSY, self.outcome)
         self.assertEqual('PLANNING', self.deployment.group(self.uuid).status)
-        self.assertEqual(1, len(VRTPlanner.list(self.context)))
+        self.assertEqual(1, len(VRTPlanner.list_rows(self.context)))
 
     def test_request_after_the_first_heartbeat_is_served(self):
         started = service.PlannerService('ctl-1')
