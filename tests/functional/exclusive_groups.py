@@ -10,6 +10,7 @@ from nova_groupext import objects
 from nova_groupext.cloud import hosts
 from nova_groupext.scheduler.protocol import maintain
 from tests.functional import base
+from tests.functional import foreign_consumers
 
 HOSTS = (
     hosts.Host('cmp-1', 'r1', 'az1', vcpus=8),
@@ -44,7 +45,10 @@ class ExclusiveTestCase(base.GroupTestCase):
             for resource, rest in self.cloud.free(name).items():
                 self.assertEqual(0, rest, (name, resource))
                 self.assertRaises(
-                    ks_exc.Conflict, self.cloud.fill, name, **{resource: 1}
+                    ks_exc.Conflict,
+                    foreign_consumers.fill,
+                    *(self.cloud, name),
+                    **{resource: 1},
                 )
 
     def boot_foreign_server(self, host, **kwargs):
