@@ -7,23 +7,21 @@ processor with others, these seconds may bring nothing.
 
 import functools
 
-from nova_groupext.solver.proofs import quick_proofs
+from nova_groupext.solver import tuning
 from nova_groupext.solver.repair import colocation_groups
 from nova_groupext.solver.repair import joint_reinsertion
 from nova_groupext.solver.repair import master_problem
 from nova_groupext.solver.repair import reinsertion
-from nova_groupext.solver.search import feasible
-from nova_groupext.solver.search import neighbourhood
 
 _SLICES = (
     (master_problem, '_SECONDS'),
     (colocation_groups, '_SECONDS'),
     (joint_reinsertion, '_SECONDS'),
-    (feasible, '_QUICK_SECONDS'),
-    (feasible, '_SAMPLE_SECONDS'),
-    (neighbourhood, '_SECONDS'),
-    (quick_proofs, '_RELAXATION_SECONDS'),
-    (quick_proofs, '_SUBPROBLEM_SECONDS'),
+    (tuning, 'QUICK_SECONDS'),
+    (tuning, 'SAMPLE_SECONDS'),
+    (tuning, 'NEIGHBOURHOOD_SECONDS'),
+    (tuning, 'CONTRADICTION_SECONDS'),
+    (tuning, 'SUSPECT_SECONDS'),
     (reinsertion, '_SECONDS'),
 )
 _FACTOR = 20

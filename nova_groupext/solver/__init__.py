@@ -3,7 +3,7 @@
 
 Each package imports only from the packages above it::
 
-    aliases     type aliases for signatures, and arrays
+    aliases     type aliases for signatures; arrays; tuning: the tuned numbers
     policies    the policy types: meaning, bounds, rows, propagators
     language    the topology language: schemas, errors, files
     model       the problem, also as arrays, subproblems, plans, the answer

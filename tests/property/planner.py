@@ -4,7 +4,7 @@
 from unittest import mock
 
 from nova_groupext.solver import bounds
-from nova_groupext.solver import explain
+from nova_groupext.solver import tuning
 from nova_groupext.solver.bounds import fixed
 from nova_groupext.solver.exact import feasibility
 from nova_groupext.solver.explain import sentences
@@ -18,7 +18,7 @@ from nova_groupext.solver.solve import stages
 PATIENCE = 30, 0, 0
 
 
-@mock.patch.object(explain, '_SECONDS', PATIENCE)
+@mock.patch.object(tuning, 'RELAXATION_SECONDS', PATIENCE)
 def decide(problem: dict) -> dict:
     """The answer, found in this process: thousands of children are slow."""
     return planner.decide(problems.parse(problem), stages.solve).to_dict()

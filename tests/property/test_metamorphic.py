@@ -13,7 +13,7 @@ import sys
 import unittest
 from unittest import mock
 
-from nova_groupext.solver.search import feasible
+from nova_groupext.solver import tuning
 from tests import shares
 from tests.property import checker
 from tests.property import definitions
@@ -161,7 +161,7 @@ class SameLargeProblemTest(SameProblemTest):
         super().setUp()
         # Fewer of them: each takes a while.
         for module, name, value in (
-            (feasible, 'SMALL_VARIABLES', 0),
+            (tuning, 'SMALL_VARIABLES', 0),
             (sys.modules[__name__], 'CASES', CASES // 3),
         ):
             patch = mock.patch.object(module, name, value)

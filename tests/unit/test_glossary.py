@@ -118,6 +118,7 @@ PLAIN = frozenset(
         'tools',
         'transitions',
         'try',
+        'tuning',
         'unsound',
         'used',
         'work',

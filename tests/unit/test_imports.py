@@ -75,7 +75,7 @@ ALLOWED = {
 # Packages in layers: each imports only itself and what is in lines above it.
 LAYERS = {
     'solver': (
-        ('aliases', 'arrays'),
+        ('aliases', 'arrays', 'tuning'),
         ('policies',),
         ('language',),
         ('model',),

@@ -13,6 +13,7 @@ import math
 
 import numpy as np
 
+from nova_groupext.solver import tuning
 from nova_groupext.solver.aliases import Amounts
 from nova_groupext.solver.arrays import Bools
 from nova_groupext.solver.arrays import Ints
@@ -28,9 +29,6 @@ _ROUNDING_MARGIN = 1 + 1e-9
 
 #: Sum of shares that counts as full: rounding may leave it below one.
 FULL = 1 - 1e-9
-
-# Largest number of steps in the bitmap of reachable sums of a resource.
-_MAX_STEPS = 200_000
 
 
 def has_capacity(
@@ -136,7 +134,7 @@ def _reachable(free: Ints, amounts: set[int]) -> Ints:
     """Round free amounts down to sums of requested amounts."""
     step = math.gcd(*amounts)
     length = int(free.max(initial=0)) // step + 1
-    if length > _MAX_STEPS:
+    if length > tuning.MAX_BITMAP_STEPS:
         return free
     sums = 1
     mask = (1 << length) - 1

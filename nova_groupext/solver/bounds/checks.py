@@ -15,6 +15,7 @@ import itertools
 
 import numpy as np
 
+from nova_groupext.solver import tuning
 from nova_groupext.solver.aliases import Path
 from nova_groupext.solver.arrays import Bools
 from nova_groupext.solver.arrays import Ints
@@ -30,9 +31,6 @@ from nova_groupext.solver.model.assumptions import Assumption
 from nova_groupext.solver.model.host_arrays import Domains
 from nova_groupext.solver.model.host_arrays import HostArrays
 from nova_groupext.solver.policies import base
-
-# Largest number of different host sets to compare.
-_MAX_GROUPS = 200
 
 
 class Checks:
@@ -115,7 +113,7 @@ class Checks:
                 load[mask] += demand.required / max(
                     1, int(demand.max_members.sum())
                 )
-        for mask in list(by_hosts)[:_MAX_GROUPS]:
+        for mask in list(by_hosts)[: tuning.MAX_HOST_SETS]:
             inside = [other for other in by_hosts if not other & ~mask]
             if sum(load[other] for other in inside) > capacity.FULL:
                 yield list(

@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 
+from nova_groupext.solver import tuning
 from nova_groupext.solver.aliases import HostId
 from nova_groupext.solver.arrays import Floats
 from nova_groupext.solver.arrays import Ints
@@ -19,10 +20,6 @@ from nova_groupext.solver.construct import propagators
 from nova_groupext.solver.construct import search_state
 from nova_groupext.solver.model.equivalence import ClassDemand
 from nova_groupext.solver.model.equivalence import EquivalenceClass
-
-# With at least this many domains, members that share one get the hosts of
-# more than one.
-_MIN_MANY_DOMAINS = 10
 
 
 class HostSampler:
@@ -56,7 +53,7 @@ class HostSampler:
                         propagator, bound_hosts, demand, ratio
                     )
                 )
-            if len(propagator.domains) >= _MIN_MANY_DOMAINS:
+            if len(propagator.domains) >= tuning.MIN_MANY_DOMAINS:
                 complete.update(bound_hosts)
         for eq_class in [
             eq_class for eq_class in demand if eq_class not in complete
@@ -82,7 +79,7 @@ class HostSampler:
         ranked = domain_ranking.rank_domains(
             self.state, propagator, hosts, demand, self._perturbation()
         )
-        has_many = len(propagator.domains) >= _MIN_MANY_DOMAINS
+        has_many = len(propagator.domains) >= tuning.MIN_MANY_DOMAINS
         offered = np.zeros(len(propagator.domains) + 1, bool)
         offered[ranked[: math.ceil(ratio) if has_many else 1]] = True
         return {

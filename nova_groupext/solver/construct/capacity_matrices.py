@@ -11,6 +11,7 @@ from typing import TypeAlias
 import numpy as np
 
 from nova_groupext.solver import arrays
+from nova_groupext.solver import tuning
 from nova_groupext.solver.arrays import Bools
 from nova_groupext.solver.arrays import Floats
 from nova_groupext.solver.arrays import Ints
@@ -19,17 +20,6 @@ from nova_groupext.solver.model import equivalence
 from nova_groupext.solver.model import host_arrays
 from nova_groupext.solver.model import problems
 from nova_groupext.solver.model.equivalence import EquivalenceClass
-
-# Number of member classes whose lost capacity counts: the scarcest ones.
-_MAX_SCARCEST = 24
-
-# Limit of the cache of host states: iterations return to the same states.
-_MAX_CACHED_STATES = 100_000
-
-# Size of one array while the opportunity costs of many hosts are computed at
-# once: as many numbers as a processor's cache holds.
-_BATCH_SIZE = 1 << 16
-
 
 #: Amounts on a host, or an entry of each matrix.
 HostState: TypeAlias = tuple[Ints | Floats, ...]
@@ -130,7 +120,7 @@ class CapacityMatrices:
         columns = self._cached_columns.get(state)
         if columns is None:
             columns = self._cached_columns[state] = self._find_columns(host)
-            if len(self._cached_columns) > _MAX_CACHED_STATES:
+            if len(self._cached_columns) > tuning.MAX_CACHED_STATES:
                 self._cached_columns.clear()
         self._set_columns(host, columns)
 
@@ -232,7 +222,9 @@ class CapacityMatrices:
         return weighted
 
     def _choose_scarcest(self) -> None:
-        scarcest = np.argsort(-self.scarcity, kind='stable')[:_MAX_SCARCEST]
+        scarcest = np.argsort(-self.scarcity, kind='stable')[
+            : tuning.MAX_SCARCEST
+        ]
         self._scarcest = np.sort(scarcest)
         options = [self._options_of[number] for number in self._scarcest]
         sizes = [option.stop - option.start for option in options]
@@ -245,7 +237,9 @@ class CapacityMatrices:
 
     def _batches(self) -> Iterator[slice]:
         resources, options, _ = self._needs.shape
-        size = max(1, _BATCH_SIZE // max(1, options * options * resources))
+        size = max(
+            1, tuning.BATCH_SIZE // max(1, options * options * resources)
+        )
         for start in range(0, len(self.hosts), size):
             yield slice(start, start + size)
 

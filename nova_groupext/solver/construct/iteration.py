@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from nova_groupext.solver import tuning
 from nova_groupext.solver.arrays import Floats
 from nova_groupext.solver.arrays import Ints
 from nova_groupext.solver.construct import capacity_matrices
@@ -25,16 +26,6 @@ from nova_groupext.solver.construct.propagators import Propagator
 from nova_groupext.solver.model import time_budget
 from nova_groupext.solver.model.equivalence import ClassDemand
 from nova_groupext.solver.model.equivalence import EquivalenceClass
-
-# Domains considered for the same members.
-_MAX_DOMAINS = 12
-
-# Orders in which the same members are assigned in the same domain.
-_MAX_ORDERS = 4
-
-# Domains tried, with all backtracking, for one colocation group.
-_MAX_TRIES = 200
-
 
 #: Assigned member: its class, and the numbers of its host and option. Tuples
 #: are faster than named ones, of which a construction makes many.
@@ -189,7 +180,7 @@ class Construction:
     def _assign_all(self, eq_classes: list[EquivalenceClass]) -> bool:
         """Assign all of some classes; retry with those that fail first."""
         step_count = len(self._steps)
-        for _ in range(_MAX_ORDERS):
+        for _ in range(tuning.MAX_ORDERS):
             failed = self._assign_in_order(eq_classes)
             if failed is None:
                 return True
@@ -248,19 +239,21 @@ class Construction:
         """Fix a domain, or none if soft, and assign all of some classes."""
         self._check_time()
         step_count = len(self._steps)
-        for domain in self.rank_domains(propagator, eq_classes)[:_MAX_DOMAINS]:
+        for domain in self.rank_domains(propagator, eq_classes)[
+            : tuning.MAX_DOMAINS
+        ]:
             key = self._failure_key(propagator, domain, eq_classes)
             if key in self._failed_keys:
                 continue
             self._tries += 1
-            if self._tries > _MAX_TRIES:
+            if self._tries > tuning.MAX_TRIES:
                 break
             self._steps.append(propagator)
             propagator.fix_domain(domain)
             if self._assign_all(eq_classes):
                 return True
             self.undo(step_count)
-            if self._tries <= _MAX_TRIES:
+            if self._tries <= tuning.MAX_TRIES:
                 self._failed_keys.add(key)
         if propagator.policy.strict:
             return False

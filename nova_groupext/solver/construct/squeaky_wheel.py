@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nova_groupext.solver import tuning
 from nova_groupext.solver.aliases import HostId
 from nova_groupext.solver.aliases import Path
 from nova_groupext.solver.arrays import Floats
@@ -23,9 +24,6 @@ from nova_groupext.solver.model import time_budget
 from nova_groupext.solver.model import violations
 from nova_groupext.solver.model.equivalence import ClassDemand
 from nova_groupext.solver.model.equivalence import EquivalenceClass
-
-# Perturbation of costs and priorities after the first iteration.
-_PERTURBATION = 0.3
 
 
 class PartialPlan(NamedTuple):
@@ -233,7 +231,7 @@ class SqueakyWheel:
         size = len(self.state.matrices.hosts)
         if not self._iteration_count:
             return np.ones(size)
-        return 1 + _PERTURBATION * self._random.random(size)
+        return 1 + tuning.PERTURBATION * self._random.random(size)
 
     def order(
         self, eq_classes: Collection[EquivalenceClass]
@@ -270,7 +268,7 @@ class SqueakyWheel:
             difficulty
             * 2.0**failure_counts
             * scarcity
-            * (1 + _PERTURBATION * perturbation)
+            * (1 + tuning.PERTURBATION * perturbation)
         )
         return priorities
 

@@ -3,12 +3,10 @@
 
 import dataclasses
 
+from nova_groupext.solver import tuning
 from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import time_budget
 from nova_groupext.solver.model import violations
-
-# Seconds that one assignment variable takes to be added to a program.
-_SECONDS_PER_ASSIGNMENT = 3e-4
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,7 +31,7 @@ def has_time_for(assignments: int, budget: time_budget.TimeBudget) -> bool:
 
     :param assignments: number of (equivalence class, host) pairs
     """
-    return assignments * _SECONDS_PER_ASSIGNMENT < budget.remaining() / 2
+    return assignments * tuning.SECONDS_PER_ASSIGNMENT < budget.remaining() / 2
 
 
 def solve(

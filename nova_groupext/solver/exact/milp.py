@@ -11,16 +11,10 @@ import highspy
 from highspy import highs
 import numpy as np
 
+from nova_groupext.solver import tuning
 from nova_groupext.solver.model import time_budget
 from nova_groupext.solver.policies.tools import Comparison
 from nova_groupext.solver.policies.tools import Expression
-
-# Columns from which presolve and the feasibility jump pay: the latter takes a
-# fixed 5 ms, more than the whole solution of a small program.
-_LARGE_PROGRAM = 500
-
-# Rows and columns added between two checks of the time budget.
-_CHECK_INTERVAL = 100
 
 #: HiGHS ignores coefficients below 1e-9.
 MIN_COEFFICIENT = 1e-7
@@ -135,7 +129,7 @@ class MixedIntegerProgram(highspy.Highs):  # type: ignore[misc]
     def _check_time(self) -> None:
         # Building a large program takes longer than solving many others.
         self._additions += 1
-        if not self._additions % _CHECK_INTERVAL:
+        if not self._additions % tuning.CHECK_INTERVAL:
             self.budget.check()
 
 
@@ -160,7 +154,7 @@ def run(
     end = time.monotonic() + seconds
     solver.mark_integer()
     solver.setObjective(objective, sense)
-    is_large = solver.numVariables >= _LARGE_PROGRAM
+    is_large = solver.numVariables >= tuning.LARGE_PROGRAM
     result = _run(solver, is_large, seconds)
     if is_large and result.status in _UNCONFIRMED:
         result = _run(solver, False, end - time.monotonic())

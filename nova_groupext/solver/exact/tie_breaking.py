@@ -9,21 +9,21 @@ import collections
 
 from highspy import ObjSense
 
+from nova_groupext.solver import tuning
 from nova_groupext.solver.aliases import HostId
 from nova_groupext.solver.exact import milp
 from nova_groupext.solver.exact import variables
 from nova_groupext.solver.exact.objectives import ExactSolver
 from nova_groupext.solver.model.equivalence import EquivalenceClass
 
-#: Largest product of members and columns: tie-breaking solves a program or two
-#: for each member.
-MAX_SIZE = 10_000
-
 
 def is_affordable(exact: ExactSolver) -> bool:
     """Check whether the problem is small enough for tie-breaking."""
     columns: int = exact.model.variables.solver.numVariables
-    return columns * len(exact.problem.topology.members) <= MAX_SIZE
+    return (
+        columns * len(exact.problem.topology.members)
+        <= tuning.MAX_TIE_BREAKING
+    )
 
 
 def break_ties(exact: ExactSolver) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Collection
 from collections.abc import Iterator
 import dataclasses
 
+from nova_groupext.solver import tuning
 from nova_groupext.solver.explain import feasibility_oracle
 from nova_groupext.solver.explain import minimal_conflict
 from nova_groupext.solver.explain import reasons
@@ -19,12 +20,6 @@ from nova_groupext.solver.model import answers
 from nova_groupext.solver.model import assumptions
 from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import time_budget
-
-# Share of the time for the conflict and its reason, before relaxations.
-_CONFLICT_SHARE = 0.6
-
-# Seconds for relaxations: fixed, per member, per pair of member and host.
-_SECONDS = 1.5, 6e-3, 3e-7
 
 
 def refusals(
@@ -39,7 +34,7 @@ def refusals(
     :param assumed: assumptions that are proved infeasible; all if omitted
     """
     oracle = feasibility_oracle.Oracle(
-        problem, budget.slice(budget.remaining() * _CONFLICT_SHARE)
+        problem, budget.slice(budget.remaining() * tuning.CONFLICT_SHARE)
     )
     conflict = minimal_conflict.find(
         oracle, assumed or assumptions.of_problem(problem)
@@ -68,5 +63,5 @@ def refusals(
 def _relaxation_seconds(problem: problems.Problem) -> float:
     """Return the time for relaxations, limited because the tenant waits."""
     members = len(problem.topology.members)
-    fixed, per_member, per_pair = _SECONDS
+    fixed, per_member, per_pair = tuning.RELAXATION_SECONDS
     return fixed + (per_member + per_pair * len(problem.hosts)) * members

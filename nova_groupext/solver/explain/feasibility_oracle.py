@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from collections.abc import Set
 
 from nova_groupext.solver import bounds
+from nova_groupext.solver import tuning
 from nova_groupext.solver.aliases import HostId
 from nova_groupext.solver.aliases import Path
 from nova_groupext.solver.bounds import fixed
@@ -24,9 +25,6 @@ from nova_groupext.solver.proofs import capacity_relaxation
 from nova_groupext.solver.proofs import quick_proofs
 from nova_groupext.solver.proofs import suspects
 from nova_groupext.solver.search import feasible
-
-# Share of the remaining time that one query may use.
-_SHARE = 1 / 3
 
 
 class Oracle:
@@ -94,7 +92,7 @@ class Oracle:
         }
 
     def find(
-        self, problem: problems.Problem, share: float = _SHARE
+        self, problem: problems.Problem, share: float = tuning.QUERY_SHARE
     ) -> feasibility.Verdict:
         """Search for a plan of any problem.
 
@@ -142,7 +140,7 @@ class Oracle:
         # The solver assumes that pinned members keep the policies.
         if fixed.find_violated(problem) or self._is_contradictory(problem):
             return feasibility.Verdict(is_infeasible=True)
-        return self._solve(problem, _SHARE, feasibility.solve)
+        return self._solve(problem, tuning.QUERY_SHARE, feasibility.solve)
 
     def _is_contradictory(self, problem: problems.Problem) -> bool:
         """Check whether even unlimited capacity is proved to allow no plan."""

@@ -15,6 +15,7 @@ import math
 from typing import NamedTuple
 from typing import TypeVar
 
+from nova_groupext.solver import tuning
 from nova_groupext.solver.aliases import Path
 from nova_groupext.solver.explain import minimal_conflict
 from nova_groupext.solver.explain import minimums
@@ -29,13 +30,6 @@ from nova_groupext.solver.model import problems
 from nova_groupext.solver.model.assumptions import Assumption
 from nova_groupext.solver.model.assumptions import MemberAssumption
 from nova_groupext.solver.model.assumptions import PolicyAssumption
-
-# Limits on further conflicts, and on combinations of softened policies.
-_MAX_CONFLICTS = 8
-_MAX_COMBINATIONS = 12
-
-# Limit on member sets of a conflict that are relaxed one by one.
-_MAX_MEMBER_SETS = 20
 
 
 class _Lowering(NamedTuple):
@@ -127,7 +121,8 @@ class _Search:
         """Return relaxations that omit members of a conflict, fewest first."""
         paths = _paths(assumed)
         single = [
-            _Lowering((path,), Relaxation) for path in paths[:_MAX_MEMBER_SETS]
+            _Lowering((path,), Relaxation)
+            for path in paths[: tuning.MAX_MEMBER_SETS]
         ]
         joint = [
             _Lowering(same_class, ClassRelaxation)
@@ -187,7 +182,7 @@ class _Search:
         combinations = [
             Relaxation(softened=policies)
             for policies in itertools.islice(
-                itertools.product(*conflicts), _MAX_COMBINATIONS
+                itertools.product(*conflicts), tuning.MAX_COMBINATIONS
             )
         ]
         union = Relaxation(softened=tuple(itertools.chain(*conflicts)))
@@ -230,7 +225,7 @@ class _Search:
         """
         rest = assumptions.of_problem(self._problem)
         found: list[Sequence[_Selected]] = []
-        while len(found) < _MAX_CONFLICTS:
+        while len(found) < tuning.MAX_CONFLICTS:
             if not self._oracle.is_infeasible(rest):
                 self._plans.use(self._oracle.plan)
                 self._best_partial_plan = (

@@ -12,6 +12,7 @@ from collections.abc import Collection
 from collections.abc import Container
 from collections.abc import Set
 
+from nova_groupext.solver import tuning
 from nova_groupext.solver.aliases import HostId
 from nova_groupext.solver.aliases import Path
 from nova_groupext.solver.exact import feasibility
@@ -23,19 +24,10 @@ from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import subproblem
 from nova_groupext.solver.model import violations
 from nova_groupext.solver.model.violations import Plan
-from nova_groupext.solver.search import feasible
 
 #: Effort levels for one relaxation, the lowest first: move members of a known
 #: plan, reinsert the missing ones, or search for a new plan.
 LOCAL, REINSERT, FULL = range(3)
-
-# Share of the remaining time for the plan without the conflict, and for each
-# attempt to adapt a plan.
-_BASE_SHARE = 1 / 2
-_ATTEMPT_SHARE = 1 / 10
-
-# Limit on members that move out of the way.
-_MAX_OTHERS = 100
 
 
 class RelaxedPlans:
@@ -58,7 +50,7 @@ class RelaxedPlans:
         :param assumed: assumptions of the conflict
         """
         assignments = len(oracle.problem.class_of) * len(oracle.problem.hosts)
-        is_small = assignments <= feasible.SMALL_VARIABLES
+        is_small = assignments <= tuning.SMALL_VARIABLES
         self.efforts: tuple[int, ...] = (
             (FULL,) if is_small else (LOCAL, REINSERT, FULL)
         )
@@ -71,7 +63,7 @@ class RelaxedPlans:
         self._tried: dict[tuple[monotone_cache.Effect, int], Plan | None] = {}
         rest = frozenset(assumptions.of_problem(self._problem)) - self._assumed
         problem = assumptions.restrict_to(self._problem, rest)
-        verdict = oracle.find(problem, _BASE_SHARE)
+        verdict = oracle.find(problem, tuning.BASE_SHARE)
         self._plan = verdict.plan
         self.is_unsolved = verdict.plan is None
         self.is_undecided = self.is_unsolved and not verdict.is_infeasible
@@ -152,7 +144,7 @@ class RelaxedPlans:
         if not moving:
             return None
         smaller = subproblem.fix_others(problem, base, moving)
-        plan = self._oracle.probe(smaller, _ATTEMPT_SHARE).plan
+        plan = self._oracle.probe(smaller, tuning.ATTEMPT_SHARE).plan
         if plan is None:
             return None
         plan = subproblem.restore_alternatives(base, plan)
@@ -167,7 +159,7 @@ class RelaxedPlans:
             return feasibility.Verdict()
         if self._oracle.is_problem_excluded(problem):
             return feasibility.Verdict(is_infeasible=True)
-        plan = self._oracle.complete(problem, base, _ATTEMPT_SHARE)
+        plan = self._oracle.complete(problem, base, tuning.ATTEMPT_SHARE)
         if plan is None or violations.find(problem, plan):
             return feasibility.Verdict()
         return feasibility.Verdict(plan, stage='repair')
@@ -181,13 +173,15 @@ class RelaxedPlans:
         """
         hosts = self._oracle.hosts_for(problem, moving)
         others = self._find_others(problem, base, hosts) - moving
-        if len(others) > _MAX_OTHERS:
+        if len(others) > tuning.MAX_OTHERS:
             # Only members on the hosts that the conflict alone would use.
             conflict = assumptions.restrict_to(problem, self._assumed)
-            plan = self._oracle.probe(conflict, _ATTEMPT_SHARE).plan
+            plan = self._oracle.probe(conflict, tuning.ATTEMPT_SHARE).plan
             hosts = set(plan.placement.values()) if plan else set()
             others = self._find_others(problem, base, hosts) - moving
-        return moving | others if 0 < len(others) <= _MAX_OTHERS else set()
+        return (
+            moving | others if 0 < len(others) <= tuning.MAX_OTHERS else set()
+        )
 
     def _find_others(
         self, problem: problems.Problem, base: Plan, hosts: Container[HostId]

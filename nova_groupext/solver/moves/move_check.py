@@ -16,14 +16,12 @@ import itertools
 import math
 from typing import NamedTuple
 
+from nova_groupext.solver import tuning
 from nova_groupext.solver.aliases import HostId
 from nova_groupext.solver.aliases import Path
 from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import violations
 from nova_groupext.solver.policies import base
-
-# Limit of end states to enumerate; beyond it, the worst case is unknown.
-MAX_END_STATES = 64
 
 # An imaginary host in empty domains of its own; no real name is empty.
 _EMPTY_HOST = ''
@@ -61,7 +59,7 @@ def worst_violation(
         path: _one_of_each(problem, policy, possible_hosts[path])
         for path in sorted(placed)
     }
-    if math.prod(map(len, candidates.values())) > MAX_END_STATES:
+    if math.prod(map(len, candidates.values())) > tuning.MAX_END_STATES:
         return math.inf
     return max(
         _count_violation(

@@ -11,6 +11,7 @@ capacity.
 from typing import NamedTuple
 
 from nova_groupext.solver import bounds
+from nova_groupext.solver import tuning
 from nova_groupext.solver.exact import feasibility
 from nova_groupext.solver.model import assumptions
 from nova_groupext.solver.model import host_arrays
@@ -19,21 +20,6 @@ from nova_groupext.solver.model import time_budget
 from nova_groupext.solver.model.assumptions import Assumption
 from nova_groupext.solver.proofs import capacity_relaxation
 from nova_groupext.solver.proofs import suspects
-
-# Share of its capacity from which a member set is solved as a subproblem.
-_TIGHT_SHARE = 0.25
-
-# Limit on subproblems, and on pairs of policies.
-_MAX_SUBPROBLEMS = 12
-
-# Seconds for a subproblem and for a capacity relaxation, at most; and the
-# share of the remaining time that either may use.
-_SUBPROBLEM_SECONDS = 1.0
-_RELAXATION_SECONDS = 5.0
-_TIME_SHARE = 0.1
-
-# Limit on members for a capacity relaxation.
-_MAX_MEMBERS = 50
 
 
 class Proof(NamedTuple):
@@ -54,14 +40,16 @@ def find(
     proof, shares, _ = bounds.analyse(problem, arrays)
     if proof is not None:
         return Proof(proof, 'bounds')
-    tight = [path for path, share in shares.items() if share >= _TIGHT_SHARE]
+    tight = [
+        path for path, share in shares.items() if share >= tuning.TIGHT_SHARE
+    ]
     tight.sort(key=lambda path: (-shares[path], path))
-    tight = tight[:_MAX_SUBPROBLEMS]
+    tight = tight[: tuning.MAX_SUSPECTS]
     for assumed in suspects.neighbourhoods(problem, tight):
         subproblem = assumptions.restrict_to(problem, assumed)
         if _is_infeasible_subproblem(subproblem, arrays, budget):
             return Proof(assumed, 'subproblem')
-    for assumed in suspects.conflicting_pairs(problem)[:_MAX_SUBPROBLEMS]:
+    for assumed in suspects.conflicting_pairs(problem)[: tuning.MAX_SUSPECTS]:
         if is_contradictory(assumptions.restrict_to(problem, assumed), budget):
             return Proof(assumed, 'policy-conflict')
     return None
@@ -78,14 +66,14 @@ def is_contradictory(
 
     :param is_suspect: check even if no pair of policies may conflict
     """
-    if len(problem.class_of) > _MAX_MEMBERS:
+    if len(problem.class_of) > tuning.MAX_CONTRADICTION_MEMBERS:
         return False
     if not is_suspect and not suspects.conflicting_pairs(problem):
         return False
     return _is_infeasible(
         capacity_relaxation.relax_capacity(problem),
         budget,
-        _RELAXATION_SECONDS,
+        tuning.CONTRADICTION_SECONDS,
     )
 
 
@@ -96,7 +84,7 @@ def _is_infeasible_subproblem(
 ) -> bool:
     proof, _, reduced = bounds.analyse(problem, arrays)
     return proof is not None or _is_infeasible(
-        reduced, budget, _SUBPROBLEM_SECONDS
+        reduced, budget, tuning.SUSPECT_SECONDS
     )
 
 
@@ -104,5 +92,5 @@ def _is_infeasible(
     problem: problems.Problem, budget: time_budget.TimeBudget, seconds: float
 ) -> bool:
     """Check whether the integer program proves infeasibility in some time."""
-    seconds = min(seconds, budget.remaining() * _TIME_SHARE)
+    seconds = min(seconds, budget.remaining() * tuning.SUSPECT_SHARE)
     return feasibility.solve(problem, budget.slice(seconds)).is_infeasible

@@ -11,15 +11,13 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import itertools
 
+from nova_groupext.solver import tuning
 from nova_groupext.solver.aliases import Path
 from nova_groupext.solver.model import assumptions
 from nova_groupext.solver.model import problems
 from nova_groupext.solver.model.assumptions import Assumption
 from nova_groupext.solver.model.assumptions import PolicyAssumption
 from nova_groupext.solver.policies import base
-
-# Growth factor of the number of member sets.
-_GROWTH_FACTOR = 1.5
 
 
 def nested_suspects(
@@ -40,7 +38,7 @@ def nested_suspects(
         )
         members = map(assumptions.MemberAssumption, part)
         yield frozenset[Assumption](members).union(policies)
-        size = max(size + 1, int(size * _GROWTH_FACTOR))
+        size = max(size + 1, int(size * tuning.SUSPECT_GROWTH))
 
 
 def neighbourhoods(

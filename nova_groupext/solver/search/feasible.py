@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import dataclasses
 import itertools
 
+from nova_groupext.solver import tuning
 from nova_groupext.solver.aliases import Path
 from nova_groupext.solver.construct import squeaky_wheel
 from nova_groupext.solver.exact import feasibility
@@ -20,38 +21,6 @@ from nova_groupext.solver.model import subproblem
 from nova_groupext.solver.model import time_budget
 from nova_groupext.solver.model import violations
 from nova_groupext.solver.repair import reinsertion
-
-# Constructions at first, and in each round.
-_CONSTRUCTIONS = 4
-
-# Share of the remaining time for one construction, and the seconds that it may
-# take in any case.
-_CONSTRUCTION_SHARE = 0.3
-_MIN_CONSTRUCTION_SECONDS = 0.5
-
-# Numbers of variables up to which a construction is faster than a search for
-# proofs, and up to which it can respect soft policies.
-_MAX_FAST_VARIABLES = 20_000
-_MAX_SOFT_VARIABLES = 100_000
-
-# Number of variables up to which the integer program over all hosts runs
-# before the rounds; its seconds.
-SMALL_VARIABLES = 3_000
-_QUICK_SECONDS = 0.5
-
-# Share of the time for the rounds, if the rest is enough for the integer
-# program over all hosts.
-_ALTERNATION_SHARE = 0.7
-
-# Rounds that run the integer program over all hosts, and its share of the
-# remaining time; and the seconds of other rounds, over some hosts.
-_ALL_HOSTS_ROUNDS = (2, 8)
-_ALL_HOSTS_SHARE = 0.2
-_SAMPLE_SECONDS = 2.0
-
-# Capacity of sampled hosts over capacity needed, at first and at most.
-_INITIAL_RATIO = 2.0
-_MAX_RATIO = 8.0
 
 
 def find(
@@ -79,9 +48,9 @@ def complete(
     if not problem.hosts or not problem.class_of.keys() - plan.placement:
         return None
     greedy = squeaky_wheel.SqueakyWheel(problem)
-    if greedy.variable_count <= SMALL_VARIABLES:
+    if greedy.variable_count <= tuning.SMALL_VARIABLES:
         return None
-    for _ in range(_CONSTRUCTIONS):
+    for _ in range(tuning.CONSTRUCTIONS):
         new_plan = greedy.run_iteration(heeds_soft=False, budget=budget)
         if new_plan is not None or not budget.remaining():
             return new_plan
@@ -140,10 +109,10 @@ class _Search:
         self.budget = budget
         self.greedy = greedy
         self._reinsertion = reinsertion.Reinsertion(greedy)
-        self._ratio = _INITIAL_RATIO
+        self._ratio = tuning.INITIAL_RATIO
 
     def construct_once(self) -> feasibility.Verdict:
-        if self.greedy.variable_count > _MAX_FAST_VARIABLES:
+        if self.greedy.variable_count > tuning.MAX_FAST_VARIABLES:
             return feasibility.Verdict()
         plan = self.greedy.run_iteration(False, self._construction_budget())
         return feasibility.Verdict(plan, stage='greedy')
@@ -165,9 +134,9 @@ class _Search:
         self, budget: time_budget.TimeBudget
     ) -> feasibility.Verdict:
         """Run the integer program over all hosts if it is mostly fast."""
-        if self.greedy.variable_count > SMALL_VARIABLES:
+        if self.greedy.variable_count > tuning.SMALL_VARIABLES:
             return feasibility.Verdict()
-        return self._solve_all_hosts(budget.slice(_QUICK_SECONDS))
+        return self._solve_all_hosts(budget.slice(tuning.QUICK_SECONDS))
 
     def _solve_all_hosts(
         self, budget: time_budget.TimeBudget
@@ -180,9 +149,13 @@ class _Search:
         self, budget: time_budget.TimeBudget
     ) -> feasibility.Verdict:
         """Alternate reinsertion, integer program and constructions."""
-        rest = budget.slice(budget.remaining() * (1 - _ALTERNATION_SHARE))
+        rest = budget.slice(
+            budget.remaining() * (1 - tuning.ALTERNATION_SHARE)
+        )
         if feasibility.has_time_for(self.greedy.variable_count, rest):
-            budget = budget.slice(budget.remaining() * _ALTERNATION_SHARE)
+            budget = budget.slice(
+                budget.remaining() * tuning.ALTERNATION_SHARE
+            )
         for number in itertools.count():
             for verdict in self._run_round(number, budget):
                 if verdict.plan is not None or verdict.is_infeasible:
@@ -205,10 +178,10 @@ class _Search:
         problem is small, else the second and fourth; none if it is very large.
         """
         variable_count = self.greedy.variable_count
-        for number in range(_CONSTRUCTIONS):
+        for number in range(tuning.CONSTRUCTIONS):
             heeds_soft = (
-                variable_count <= _MAX_SOFT_VARIABLES
-                and number % 2 == (variable_count > _MAX_FAST_VARIABLES)
+                variable_count <= tuning.MAX_SOFT_VARIABLES
+                and number % 2 == (variable_count > tuning.MAX_FAST_VARIABLES)
             )
             plan = self.greedy.run_iteration(
                 heeds_soft, self._construction_budget()
@@ -220,8 +193,8 @@ class _Search:
     def _construction_budget(self) -> time_budget.TimeBudget:
         """Return one construction's budget; it may exceed the time limit."""
         seconds = max(
-            _MIN_CONSTRUCTION_SECONDS,
-            self.budget.remaining() * _CONSTRUCTION_SHARE,
+            tuning.MIN_CONSTRUCTION_SECONDS,
+            self.budget.remaining() * tuning.CONSTRUCTION_SHARE,
         )
         return time_budget.TimeBudget(seconds, self.budget)
 
@@ -234,15 +207,17 @@ class _Search:
     def _solve_some_hosts(
         self, number: int, budget: time_budget.TimeBudget
     ) -> feasibility.Verdict:
-        if number in _ALL_HOSTS_ROUNDS:
-            part_budget = budget.slice(budget.remaining() * _ALL_HOSTS_SHARE)
+        if number in tuning.ALL_HOSTS_ROUNDS:
+            part_budget = budget.slice(
+                budget.remaining() * tuning.ALL_HOSTS_SHARE
+            )
             return self._solve_all_hosts(part_budget)
         hosts = self.greedy.sample_hosts(self._ratio)
         part = subproblem.restrict_hosts(self.problem, hosts)
-        verdict = feasibility.solve(part, budget.slice(_SAMPLE_SECONDS))
+        verdict = feasibility.solve(part, budget.slice(tuning.SAMPLE_SECONDS))
         if verdict.is_infeasible:
             # Infeasible over these hosts only: sample more of them next time.
-            self._ratio = min(_MAX_RATIO, self._ratio * 1.5)
+            self._ratio = min(tuning.MAX_RATIO, self._ratio * 1.5)
         return dataclasses.replace(
             verdict, is_infeasible=False, stage='restricted'
         )

@@ -13,35 +13,18 @@ from collections.abc import Iterator
 import functools
 from typing import TYPE_CHECKING
 
+from nova_groupext.solver import tuning
 from nova_groupext.solver.construct import squeaky_wheel
 from nova_groupext.solver.exact import feasibility
 from nova_groupext.solver.model import answer_parts
 from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import time_budget
-from nova_groupext.solver.search import feasible
 from nova_groupext.solver.search import neighbourhood
 from nova_groupext.solver.search.incumbent import Incumbent
 
 if TYPE_CHECKING:
     # The solver is slow to import, and not every plan needs it.
     from nova_groupext.solver.exact import objectives
-
-# Limit on further constructions.
-_CONSTRUCTIONS = 40
-
-# Share of the time for the integer program of a small problem, before all
-# else.
-_FIRST_SHARE = 0.5
-
-# Share of the remaining time for constructions.
-_CONSTRUCTION_SHARE = 0.1
-
-# Share of the remaining time for neighbourhoods.
-_NEIGHBOURHOOD_SHARE = 0.6
-
-# Number of variables up to which the integer program over all hosts runs: a
-# larger one would need too much memory.
-_MAX_EXACT_VARIABLES = 100_000
 
 
 def improve_plan(
@@ -56,8 +39,10 @@ def improve_plan(
     :returns: the stats that each step changes
     """
     variable_count = greedy.variable_count if greedy else 0
-    if greedy is None or variable_count <= feasible.SMALL_VARIABLES:
-        is_proved = yield from _prove(incumbent, budget, _FIRST_SHARE)
+    if greedy is None or variable_count <= tuning.SMALL_VARIABLES:
+        is_proved = yield from _prove(
+            incumbent, budget, tuning.SMALL_EXACT_SHARE
+        )
         if is_proved or greedy is None or not variable_count:
             return
         if not budget.remaining():
@@ -67,8 +52,9 @@ def improve_plan(
         return
     yield from _construct(incumbent, greedy, budget)
     yield from _search_neighbourhoods(incumbent, budget)
-    if variable_count <= _MAX_EXACT_VARIABLES and feasibility.has_time_for(
-        variable_count, budget
+    if (
+        variable_count <= tuning.MAX_EXACT_VARIABLES
+        and feasibility.has_time_for(variable_count, budget)
     ):
         yield from _prove(incumbent, budget)
 
@@ -87,8 +73,8 @@ def _construct(
     budget: time_budget.TimeBudget,
 ) -> Iterator[answer_parts.Stats]:
     """Run further constructions."""
-    budget = budget.slice(budget.remaining() * _CONSTRUCTION_SHARE)
-    for _ in range(_CONSTRUCTIONS):
+    budget = budget.slice(budget.remaining() * tuning.MORE_CONSTRUCTIONS_SHARE)
+    for _ in range(tuning.MORE_CONSTRUCTIONS):
         plan = greedy.run_iteration(budget=budget)
         if plan is not None and incumbent.offer(plan):
             yield {'stage': 'greedy', 'cut_short': True}
@@ -100,7 +86,9 @@ def _search_neighbourhoods(
     incumbent: Incumbent, budget: time_budget.TimeBudget
 ) -> Iterator[answer_parts.Stats]:
     """Run large neighbourhood search."""
-    partial_budget = budget.slice(budget.remaining() * _NEIGHBOURHOOD_SHARE)
+    partial_budget = budget.slice(
+        budget.remaining() * tuning.NEIGHBOURHOOD_SHARE
+    )
     for plan in neighbourhood.search(incumbent, partial_budget):
         if incumbent.offer(plan):
             yield {'stage': 'neighbourhood', 'cut_short': True}

@@ -12,6 +12,7 @@ import heapq
 
 import numpy as np
 
+from nova_groupext.solver import tuning
 from nova_groupext.solver.aliases import Domain
 from nova_groupext.solver.aliases import HostId
 from nova_groupext.solver.aliases import Level
@@ -26,36 +27,6 @@ from nova_groupext.solver.model.equivalence import EquivalenceClass
 from nova_groupext.solver.policies import base
 from nova_groupext.solver.search.incumbent import Incumbent
 
-# Number of equivalence classes to free: at first, at least, at most.
-_INITIAL_CLASSES = 6
-_MIN_CLASSES = 2
-_MAX_CLASSES = 60
-
-# Members per freed class from which on only some are freed.
-_MEMBERS_PER_CLASS = 5
-
-# Seconds for one integer program.
-_SECONDS = 2.0
-
-# Neighbourhoods in a row without improvement, after which the search ends.
-_MAX_IDLE_STEPS = 40
-
-# Capacity of sampled hosts over capacity needed.
-_RATIO = 2.0
-
-# Limit on target domains, into which the members of a policy may move.
-_MAX_TARGET_DOMAINS = 3
-
-# Probability that all domains may be targets, not only those in use.
-_ALL_DOMAINS_PROBABILITY = 0.5
-
-# Target hosts offered to each equivalence class. Members on target hosts are
-# freed only if there are few target hosts.
-_TARGET_HOSTS = 40
-
-# Hosts with the best scores offered to each equivalence class.
-_PREFERRED_HOSTS = 12
-
 
 def search(
     incumbent: Incumbent, budget: time_budget.TimeBudget
@@ -67,7 +38,7 @@ def search(
     """
     local_search = _LocalSearch(incumbent)
     idle_steps = 0
-    while idle_steps < _MAX_IDLE_STEPS and budget.remaining():
+    while idle_steps < tuning.MAX_IDLE_STEPS and budget.remaining():
         objective = incumbent.objective
         yield local_search.step(budget)
         idle_steps = 0 if incumbent.objective > objective else idle_steps + 1
@@ -77,7 +48,7 @@ class _LocalSearch:
     def __init__(self, incumbent: Incumbent) -> None:
         self.incumbent = incumbent
         self.problem = incumbent.problem
-        self.class_limit: float = _INITIAL_CLASSES
+        self.class_limit: float = tuning.INITIAL_CLASSES
         self._random = np.random.default_rng(incumbent.problem.seed)
         self._assigned = assignment.AssignmentState(
             incumbent.problem, incumbent.plan
@@ -101,7 +72,9 @@ class _LocalSearch:
         hosts = self._hosts(moving, targets)
         part = subproblem.restrict_hosts(fixed, hosts)
         try:
-            exact = objectives.ExactSolver(part, budget.slice(_SECONDS))
+            exact = objectives.ExactSolver(
+                part, budget.slice(tuning.NEIGHBOURHOOD_SECONDS)
+            )
             exact.start_from(plan)
             exact.place_members()
             exact.minimise_cost()
@@ -115,7 +88,8 @@ class _LocalSearch:
 
     def _scale_class_limit(self, factor: float) -> None:
         self.class_limit = min(
-            _MAX_CLASSES, max(_MIN_CLASSES, self.class_limit * factor)
+            tuning.MAX_CLASSES,
+            max(tuning.MIN_CLASSES, self.class_limit * factor),
         )
 
     def _draw_policy(self) -> base.Policy | None:
@@ -135,12 +109,12 @@ class _LocalSearch:
         domains = list(
             violations.count(problem, policy, self.incumbent.plan.placement)
         )
-        if self._random.random() < _ALL_DOMAINS_PROBABILITY:
+        if self._random.random() < tuning.ALL_DOMAINS_PROBABILITY:
             domains = list(self._hosts_by_domain(policy.scope))
         drawn = {
             domains[number]
             for number in self._random.permutation(len(domains))[
-                : self._random.integers(1, _MAX_TARGET_DOMAINS + 1)
+                : self._random.integers(1, tuning.MAX_TARGET_DOMAINS + 1)
             ]
         }
         hosts_by_domain = self._hosts_by_domain(policy.scope)
@@ -166,7 +140,7 @@ class _LocalSearch:
         )
         cleared = (
             targets
-            if len(targets) <= _TARGET_HOSTS * _MAX_TARGET_DOMAINS
+            if len(targets) <= tuning.TARGET_HOSTS * tuning.MAX_TARGET_DOMAINS
             else set()
         )
         for eq_class in self._eq_classes:
@@ -192,7 +166,7 @@ class _LocalSearch:
         groups = list(by_domain.values())
         sampled = paths - placement.keys()
         for number in self._random.permutation(len(groups)):
-            if len(sampled) >= self.class_limit * _MEMBERS_PER_CLASS:
+            if len(sampled) >= self.class_limit * tuning.MEMBERS_PER_CLASS:
                 break
             sampled.update(groups[number])
         return sampled
@@ -210,7 +184,7 @@ class _LocalSearch:
                     equivalence.covered(self._eq_classes, policy.paths)
                 )
                 for eq_class in bound:
-                    if len(bound) <= _MAX_CLASSES:
+                    if len(bound) <= tuning.MAX_CLASSES:
                         colocated_groups[eq_class] = (
                             colocated_groups[eq_class] | bound
                         )
@@ -224,7 +198,7 @@ class _LocalSearch:
         current = {placement[path] for path in moving if path in placement}
         self._assigned.apply(self.incumbent.plan)
         with self._assigned.unassigned(moving) as demand:
-            sampled = self._sampler.sample(demand, _RATIO)
+            sampled = self._sampler.sample(demand, tuning.NEIGHBOURHOOD_RATIO)
             return {
                 part: {
                     *sampled[eq_class],
@@ -250,7 +224,9 @@ class _LocalSearch:
             matrices.hosts[host]
             for host in hosts[np.argsort(opportunity_cost)]
         ]
-        return [host for host in host_ids if host in targets][:_TARGET_HOSTS]
+        return [host for host in host_ids if host in targets][
+            : tuning.TARGET_HOSTS
+        ]
 
     def _hosts_by_domain(
         self, level: Level
@@ -272,5 +248,5 @@ class _LocalSearch:
             state.matrices.hosts[host] for host in state.hosts(eq_class)
         ]
         return heapq.nlargest(
-            _PREFERRED_HOSTS, host_ids, lambda host: scores.get(host, 0)
+            tuning.PREFERRED_HOSTS, host_ids, lambda host: scores.get(host, 0)
         )

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 import dataclasses
 
+from nova_groupext.solver import tuning
 from nova_groupext.solver.aliases import Path
 from nova_groupext.solver.bounds import fixed
 from nova_groupext.solver.exact import feasibility
@@ -24,9 +25,6 @@ from nova_groupext.solver.model.time_budget import TimeBudget
 from nova_groupext.solver.policies import base
 from nova_groupext.solver.search import feasible
 from nova_groupext.solver.verify.finding import Finding
-
-# Share of the remaining time for one check.
-_SHARE = 1 / 2
 
 
 def findings(
@@ -106,7 +104,9 @@ def _find(
     if fixed.find_violated(problem):
         # The solver assumes that pinned members keep the policies.
         return feasibility.Verdict(is_infeasible=True)
-    return feasible.find(problem, budget.slice(budget.remaining() * _SHARE))
+    return feasible.find(
+        problem, budget.slice(budget.remaining() * tuning.CHECK_SHARE)
+    )
 
 
 def _restrict_to(

@@ -9,6 +9,7 @@ from hypothesis import strategies
 import numpy as np
 from oslotest import base
 
+from nova_groupext.solver import tuning
 from nova_groupext.solver.construct import capacity_matrices
 from tests.unit.solver import builders
 from tests.unit.solver.builders import group
@@ -153,9 +154,7 @@ class TestCapacity(base.BaseTestCase):
         classes = {f'c{n}': {'request': {'VCPU': n}} for n in range(1, 20)}
         hosts, counts = racks(a=range(30)), dict.fromkeys(names, 7)
         whole = make(hosts, classes, **counts)
-        self.useFixture(
-            fixtures.MockPatchObject(capacity_matrices, '_BATCH_SIZE', 1)
-        )
+        self.useFixture(fixtures.MockPatchObject(tuning, 'BATCH_SIZE', 1))
         restrict_classes = make(hosts, classes, **counts)
         self.assertEqual(state(whole), state(restrict_classes))
 
@@ -184,9 +183,7 @@ class TestOpportunityCost(base.BaseTestCase):
         self.assertGreater(opportunity_cost['b1'], opportunity_cost['a1'])
 
     def test_cost_counts_only_the_scarcest_classes(self):
-        self.useFixture(
-            fixtures.MockPatchObject(capacity_matrices, '_MAX_SCARCEST', 1)
-        )
+        self.useFixture(fixtures.MockPatchObject(tuning, 'MAX_SCARCEST', 1))
         hosts = racks(a=(4, 9, 9))
         matrices = make(hosts, asking(one=1, nine=9), one=1, nine=2)
         opportunity_cost = of(matrices, matrices.opportunity_cost, 'one')
@@ -366,9 +363,7 @@ class TestStates(base.BaseTestCase):
     def test_results_beyond_the_limit_are_dropped(self):
         classes, members = asking(one=1, two=2), {'one': 40, 'two': 40}
         self.useFixture(
-            fixtures.MockPatchObject(
-                capacity_matrices, '_MAX_CACHED_STATES', 3
-            )
+            fixtures.MockPatchObject(tuning, 'MAX_CACHED_STATES', 3)
         )
         matrices = make(racks(a=(40, 30, 20)), classes, **members)
         assignments = []

@@ -6,6 +6,7 @@ from highspy import ObjSense
 from highspy import highs
 from oslotest import base
 
+from nova_groupext.solver import tuning
 from nova_groupext.solver.exact import milp
 from nova_groupext.solver.model import time_budget
 
@@ -31,12 +32,12 @@ def knapsack(size, seed=0):
 class TestRun(base.BaseTestCase):
     """Programs without and with the options for large ones."""
 
-    LARGE = milp._LARGE_PROGRAM
+    LARGE = tuning.LARGE_PROGRAM
 
     def setUp(self):
         super().setUp()
         self.useFixture(
-            fixtures.MockPatchObject(milp, '_LARGE_PROGRAM', self.LARGE)
+            fixtures.MockPatchObject(tuning, 'LARGE_PROGRAM', self.LARGE)
         )
         self.solver = milp.MixedIntegerProgram(0, time_budget.TimeBudget(60))
 

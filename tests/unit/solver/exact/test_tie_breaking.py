@@ -4,6 +4,7 @@
 import fixtures
 from oslotest import base
 
+from nova_groupext.solver import tuning
 from nova_groupext.solver.exact import objectives
 from nova_groupext.solver.exact import tie_breaking
 from nova_groupext.solver.model import time_budget
@@ -116,5 +117,7 @@ class TestIsAffordable(base.BaseTestCase):
         problem = builders.problem(racks(a=(2, 2)), group(w=3))
         exact = objectives.ExactSolver(problem, time_budget.TimeBudget(60))
         self.assertTrue(tie_breaking.is_affordable(exact))
-        self.useFixture(fixtures.MockPatchObject(tie_breaking, 'MAX_SIZE', 2))
+        self.useFixture(
+            fixtures.MockPatchObject(tuning, 'MAX_TIE_BREAKING', 2)
+        )
         self.assertFalse(tie_breaking.is_affordable(exact))

@@ -4,6 +4,7 @@
 import fixtures
 from oslotest import base
 
+from nova_groupext.solver import tuning
 from nova_groupext.solver.exact import feasibility
 from nova_groupext.solver.explain import feasibility_oracle
 from nova_groupext.solver.explain import minimal_conflict
@@ -29,12 +30,12 @@ def relaxations_of(*args, **kwargs):
 
 
 class TestRelaxations(base.BaseTestCase):
-    SMALL = feasible.SMALL_VARIABLES
+    SMALL = tuning.SMALL_VARIABLES
 
     def setUp(self):
         super().setUp()
         self.useFixture(
-            fixtures.MockPatchObject(feasible, 'SMALL_VARIABLES', self.SMALL)
+            fixtures.MockPatchObject(tuning, 'SMALL_VARIABLES', self.SMALL)
         )
 
     def assertOffered(self, expected, *args, **kwargs):
@@ -210,9 +211,7 @@ class TestHardProblems(base.BaseTestCase):
 
     def setUp(self):
         super().setUp()
-        self.useFixture(
-            fixtures.MockPatchObject(feasible, 'SMALL_VARIABLES', 0)
-        )
+        self.useFixture(fixtures.MockPatchObject(tuning, 'SMALL_VARIABLES', 0))
         self.useFixture(
             fixtures.MockPatchObject(feasible, 'complete', lambda *_: None)
         )

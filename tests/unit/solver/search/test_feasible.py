@@ -4,6 +4,7 @@
 import fixtures
 from oslotest import base
 
+from nova_groupext.solver import tuning
 from nova_groupext.solver.construct import squeaky_wheel
 from nova_groupext.solver.exact import feasibility
 from nova_groupext.solver.model import time_budget
@@ -28,12 +29,12 @@ class FeasibleCase(base.BaseTestCase):
 class TestFind(FeasibleCase):
     """Small and large problems."""
 
-    SMALL = feasible.SMALL_VARIABLES
+    SMALL = tuning.SMALL_VARIABLES
 
     def setUp(self):
         super().setUp()
         self.useFixture(
-            fixtures.MockPatchObject(feasible, 'SMALL_VARIABLES', self.SMALL)
+            fixtures.MockPatchObject(tuning, 'SMALL_VARIABLES', self.SMALL)
         )
 
     def test_construction_finds_a_plan_of_an_easy_problem(self):
@@ -58,7 +59,7 @@ class TestFind(FeasibleCase):
         self.assertEqual('restricted', verdict.stage)
 
     def test_slow_small_program_is_followed_by_a_smaller_one(self):
-        verdict = self.find_without_constructions(feasible, _QUICK_SECONDS=0)
+        verdict = self.find_without_constructions(tuning, QUICK_SECONDS=0)
         self.assertEqual('restricted', verdict.stage)
 
     def test_program_over_all_hosts_proves_infeasibility(self):
@@ -129,9 +130,7 @@ class TestStages(FeasibleCase):
 
     def setUp(self):
         super().setUp()
-        self.useFixture(
-            fixtures.MockPatchObject(feasible, 'SMALL_VARIABLES', 0)
-        )
+        self.useFixture(fixtures.MockPatchObject(tuning, 'SMALL_VARIABLES', 0))
         run_iteration = squeaky_wheel.SqueakyWheel.run_iteration
         # Their partial plans remain, as if a member had found no host.
         self.useFixture(
@@ -195,7 +194,7 @@ class TestComplete(base.BaseTestCase):
 
     def complete(self, small=0, **placement):
         self.useFixture(
-            fixtures.MockPatchObject(feasible, 'SMALL_VARIABLES', small)
+            fixtures.MockPatchObject(tuning, 'SMALL_VARIABLES', small)
         )
         problem = builders.problem(
             racks(a=(2, 3)),

@@ -4,14 +4,12 @@
 import fixtures
 from oslotest import base
 
+from nova_groupext.solver import tuning
 from nova_groupext.solver.construct import squeaky_wheel
-from nova_groupext.solver.exact import tie_breaking
 from nova_groupext.solver.model import time_budget
 from nova_groupext.solver.model import violations
-from nova_groupext.solver.search import feasible
 from nova_groupext.solver.search import improve
 from nova_groupext.solver.search import incumbent
-from nova_groupext.solver.search import neighbourhood
 from nova_groupext.solver.solve import stages
 from tests.unit.solver import builders
 from tests.unit.solver.builders import group
@@ -35,11 +33,11 @@ class LargeCase(base.BaseTestCase):
 
     def setUp(self):
         super().setUp()
-        self.force(feasible, SMALL_VARIABLES=0)
+        self.force(SMALL_VARIABLES=0)
 
-    def force(self, module, **constants):
+    def force(self, **constants):
         for name, value in constants.items():
-            self.useFixture(fixtures.MockPatchObject(module, name, value))
+            self.useFixture(fixtures.MockPatchObject(tuning, name, value))
 
     def start(self, problem, placement):
         """Return an incumbent with a plan without alternatives."""
@@ -61,7 +59,7 @@ class LargeCase(base.BaseTestCase):
 
 class TestStages(LargeCase):
     def test_small_problem_is_solved_to_optimality_first(self):
-        self.force(feasible, SMALL_VARIABLES=1_000)
+        self.force(SMALL_VARIABLES=1_000)
         problem = builders.problem(racks(a=(2,), b=(2,)), pairs())
         found = self.stages(self.start(problem, SPLIT))
         self.assertEqual(
@@ -83,7 +81,7 @@ class TestStages(LargeCase):
         )
 
     def test_no_step_makes_the_plan_worse(self):
-        self.force(neighbourhood, _MAX_IDLE_STEPS=8)
+        self.force(MAX_IDLE_STEPS=8)
         problem = builders.problem(
             racks(a=(2, 3), b=(2, 1), c=(4,)),
             group(
@@ -133,7 +131,7 @@ class TestStages(LargeCase):
         self.assertFalse(self.stages(best)[-1][0]['cut_short'])
 
     def test_program_over_all_hosts_does_not_run_if_too_large(self):
-        self.force(improve, _MAX_EXACT_VARIABLES=-1)
+        self.force(MAX_EXACT_VARIABLES=-1)
         problem = builders.problem(racks(a=(2,), b=(2,)), pairs(), SCORED)
         best = self.start(problem, SPLIT)
         stages = {stats['stage'] for stats, _ in self.stages(best)}
@@ -145,7 +143,7 @@ class TestStages(LargeCase):
         best = self.start(problem, SPLIT)
         known = best.plan
         # One construction ends before its budget is checked.
-        self.force(improve, _CONSTRUCTIONS=0)
+        self.force(MORE_CONSTRUCTIONS=0)
         self.assertEqual([], self.stages(best, seconds=0))
         self.assertIs(known, best.plan)
 
@@ -156,8 +154,8 @@ class TestCutShort(LargeCase):
     def setUp(self):
         super().setUp()
         # Nothing improves on the first plan, and nothing proves it.
-        self.force(improve, _CONSTRUCTIONS=0, _MAX_EXACT_VARIABLES=-1)
-        self.force(neighbourhood, _MAX_IDLE_STEPS=0)
+        self.force(MORE_CONSTRUCTIONS=0, MAX_EXACT_VARIABLES=-1)
+        self.force(MAX_IDLE_STEPS=0)
 
     def test_only_answer_is_cut_short_if_unproved(self):
         problem = builders.problem(racks(a=(3, 1)), pairs())
@@ -177,7 +175,7 @@ class TestCutShort(LargeCase):
         self.assertFalse(last.stats['cut_short'])
 
     def test_small_problem_without_time_for_a_proof_is_cut_short(self):
-        self.force(feasible, SMALL_VARIABLES=1_000)
+        self.force(SMALL_VARIABLES=1_000)
         *_, answer = stages.search(
             builders.problem(racks(a=(3, 1)), pairs(), time_limit=0)
         )
@@ -194,16 +192,16 @@ class TestSlices(LargeCase):
         return answer
 
     def test_neighbourhoods_without_time_cut_the_answer_short(self):
-        self.force(tie_breaking, MAX_SIZE=0)
+        self.force(MAX_TIE_BREAKING=0)
         for seconds, is_short in ((60, False), (0, True)):
-            self.force(neighbourhood, _SECONDS=seconds)
+            self.force(NEIGHBOURHOOD_SECONDS=seconds)
             answer = self.last(racks(a=(3,), b=(1,)), pairs())
             self.assertEqual('preference', answer.stats['stage'])
             self.assertEqual(answer.cost['bound'], answer.cost['soft'])
             self.assertEqual(is_short, answer.stats['cut_short'])
 
     def test_answer_after_tie_breaking_is_not_cut_short(self):
-        self.force(neighbourhood, _SECONDS=0)
+        self.force(NEIGHBOURHOOD_SECONDS=0)
         answer = self.last(racks(a=(3,), b=(1,)), pairs())
         self.assertEqual('tie-breaking', answer.stats['stage'])
         self.assertFalse(answer.stats['cut_short'])

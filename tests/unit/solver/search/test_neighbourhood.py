@@ -4,6 +4,7 @@
 import fixtures
 from oslotest import base
 
+from nova_groupext.solver import tuning
 from nova_groupext.solver.model import time_budget
 from nova_groupext.solver.model import violations
 from nova_groupext.solver.search import incumbent
@@ -138,9 +139,7 @@ class TestSearch(base.BaseTestCase):
         self.assertEqual({'g-0', 'g-1'}, best.plan.alternative.keys())
 
     def test_search_ends_after_steps_without_improvement(self):
-        self.useFixture(
-            fixtures.MockPatchObject(neighbourhood, '_MAX_IDLE_STEPS', 3)
-        )
+        self.useFixture(fixtures.MockPatchObject(tuning, 'MAX_IDLE_STEPS', 3))
         problem = builders.problem(
             racks(a=(1,), b=(1,)),
             group([policy('affinity', 'host', False)], w=2),
@@ -157,7 +156,9 @@ class TestSearch(base.BaseTestCase):
         self.assertEqual(0, self.steps)
 
     def test_programs_without_time_keep_the_plan(self):
-        self.useFixture(fixtures.MockPatchObject(neighbourhood, '_SECONDS', 0))
+        self.useFixture(
+            fixtures.MockPatchObject(tuning, 'NEIGHBOURHOOD_SECONDS', 0)
+        )
         problem = builders.problem(
             racks(a=(2,), b=(1,)),
             group([policy('affinity', 'host', False)], w=2),
@@ -166,9 +167,7 @@ class TestSearch(base.BaseTestCase):
         self.assertEqual(2, best.objective[0])
 
     def test_same_seed_gives_the_same_plan(self):
-        self.useFixture(
-            fixtures.MockPatchObject(neighbourhood, '_MAX_IDLE_STEPS', 8)
-        )
+        self.useFixture(fixtures.MockPatchObject(tuning, 'MAX_IDLE_STEPS', 8))
         policies = [
             policy('spread', 'rack', False, max_skew=0),
             policy('affinity', 'host', False, weight=0.3),
