@@ -34,6 +34,7 @@ ALLOWED = {
         'faultpoints',
         'solver.policies.registry',
     ),
+    'membership': ('objects.states',),
     'notifications': ('conf', 'objects'),
     'quota': ('conf', 'db', 'exception', 'objects'),
     'scheduler': (

@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Choice of the members that the servers of a create request become.
+
+A hint names a member, or a path: the common path of counted members, a
+subgroup, or the group. Each server gets, at or below that path,
+
+1. a held member that is described as the server is,
+2. else a described member without a host, or a held one whose description
+   differs: it is placed for this server,
+3. else a new member, if the member set may grow,
+4. else it becomes a successor, if the member set allows one.
+
+With the path of a member of a counted member set the order is the same; if no
+member has this path, an unneeded member gets it.
+"""
+
+from collections.abc import Collection
+from collections.abc import Hashable
+from collections.abc import Sequence
+import enum
+import typing
+
+from nova_groupext.membership import roster as rosters
+from nova_groupext.membership.roster import Member
+from nova_groupext.membership.roster import Path
+from nova_groupext.membership.roster import Roster
+from nova_groupext.objects import states
+
+
+class Obstacle(enum.Enum):
+    """Reason why a create request gets no members."""
+
+    # Nothing of the group has this path.
+    UNKNOWN = enum.auto()
+    # Several servers cannot be one member.
+    ONE_MEMBER = enum.auto()
+    # Nothing at this path is described as the server is.
+    MISMATCH = enum.auto()
+    # A server is being deleted, or has a successor: that ends by itself.
+    CHANGING = enum.auto()
+    HAS_SERVER = enum.auto()
+    RELEASED = enum.auto()
+    # The definition allows no more servers.
+    BEYOND_LIMIT = enum.auto()
+
+
+class Refused(Exception):
+    """The definition of the group admits no such create request now.
+
+    :ivar obstacle: Obstacle
+    """
+
+    def __init__(self, obstacle: Obstacle) -> None:
+        super().__init__(obstacle)
+        self.obstacle = obstacle
+
+
+class Choice(typing.NamedTuple):
+    """The member that a server becomes.
+
+    :ivar is_held: True if its hold suits the server; else it has to be placed
+    """
+
+    member: Member
+    is_held: bool = False
+
+
+def choose(
+    roster: Roster,
+    hint: Path,
+    servers: Sequence[str],
+    request: Hashable,
+    spec: Hashable,
+    deleting: Collection[str] = (),
+) -> list[Choice]:
+    """Choose a member for each server, all or none.
+
+    The members become REDEEMING, with their servers.
+
+    :param roster: changed only if all servers get a member
+    :param hint: path; '' for the group
+    :param request: see roster.MemberSet
+    :param spec: likewise
+    :param deleting: servers that Nova is deleting
+    :raises: Refused
+    """
+    member_set = roster.member_set_of(hint)
+    name = hint if member_set is not None else None
+    member_sets = (
+        [member_set] if member_set is not None else roster.member_sets_in(hint)
+    )
+    if not member_sets:
+        raise Refused(_absent(roster, hint))
+    if name is not None and len(servers) > 1:
+        raise Refused(Obstacle.ONE_MEMBER)
+    member_sets = [
+        each for each in member_sets if _matches(roster, each, request)
+    ]
+    if not member_sets:
+        raise Refused(Obstacle.MISMATCH)
+    draft = _copy(roster)
+    last = max((each.created for each in draft.members), default=0)
+    choices = []
+    for number, server in enumerate(servers, last + 1):
+        choice = _choose_one(draft, member_sets, hint, name, request)
+        if choice is None:
+            raise Refused(_obstacle(roster, member_sets, name, deleting))
+        _assign(draft, choice, server, number, request=request, spec=spec)
+        choices.append(choice)
+    roster.members = draft.members
+    return choices
+
+
+def _absent(roster: Roster, hint: Path) -> Obstacle:
+    """Return the obstacle where the definition has nothing at a path."""
+    was_defined = any(
+        hint in (each.path, each.member_set) for each in roster.members
+    )
+    return Obstacle.BEYOND_LIMIT if was_defined else Obstacle.UNKNOWN
+
+
+def _matches(roster: Roster, member_set: Path, request: Hashable) -> bool:
+    """Check a server's request against a member set.
+
+    While servers of the former description exist, servers like them match,
+    too.
+    """
+    pending = {
+        each.request
+        for each in roster.members
+        if each.member_set == member_set and each.is_pending
+    }
+    return request in {roster.member_sets[member_set].request, *pending}
+
+
+def _copy(roster: Roster) -> Roster:
+    members = [Member(**vars(each)) for each in roster.members]
+    return Roster(roster.member_sets, members, roster.named)
+
+
+def _assign(
+    roster: Roster,
+    choice: Choice,
+    server: str,
+    number: int,
+    *,
+    request: Hashable,
+    spec: Hashable,
+) -> None:
+    member = choice.member
+    member.status = states.Member.REDEEMING
+    member.server = server
+    member.created = number
+    if not choice.is_held:
+        member.request, member.spec = request, spec
+    described = roster.member_sets[member.member_set].request
+    member.is_pending = member.request != described
+
+
+def _choose_one(
+    roster: Roster,
+    member_sets: Sequence[Path],
+    hint: Path,
+    name: Path | None,
+    request: Hashable,
+) -> Choice | None:
+    if name is None:
+        return _choose_any(roster, member_sets, hint, request)
+    [member_set] = member_sets
+    return _choose_named(roster, member_set, name, request)
+
+
+def _choose_any(
+    roster: Roster, member_sets: Sequence[Path], hint: Path, request: Hashable
+) -> Choice | None:
+    """Choose among all members of some member sets; None if none is left."""
+    for member_set in member_sets:
+        for member in roster.members_of(member_set, states.Member.HELD):
+            if member.request == request:
+                return Choice(member, is_held=True)
+    for member_set in member_sets:
+        unplaced = roster.members_of(member_set, *rosters.IS_UNPLACED)
+        held = roster.members_of(member_set, states.Member.HELD)
+        for member in (*unplaced, *held):
+            return Choice(member)
+    for member_set in member_sets:
+        if _may_add(roster, member_set):
+            return _new(roster, member_set, roster.free_path(member_set))
+    for member_set in member_sets:
+        if roster.remaining_successors(member_set) > 0:
+            return _new(roster, member_set, None, succeeds=hint)
+    return None
+
+
+def _choose_named(
+    roster: Roster, member_set: Path, name: Path, request: Hashable
+) -> Choice | None:
+    """Choose the member with a path, or give a member this path."""
+    member = roster.find(name)
+    if member is None:
+        if spare := _spare_member(roster, member_set, request):
+            names_either = bool({name, spare.path} & roster.named)
+            spare.path = name
+            is_held = _is_held_for(spare, request) and not names_either
+            return Choice(spare, is_held)
+        if _may_add(roster, member_set):
+            return _new(roster, member_set, name)
+        if roster.remaining_successors(member_set) > 0:
+            return _new(roster, member_set, name, succeeds=member_set)
+    elif member.status in (states.Member.HELD, *rosters.IS_UNPLACED):
+        return Choice(member, _is_held_for(member, request))
+    elif (
+        member.status in rosters.HAS_SERVER
+        and roster.remaining_successors(member_set) > 0
+    ):
+        return _new(roster, member_set, name, succeeds=name)
+    return None
+
+
+def _spare_member(
+    roster: Roster, member_set: Path, request: Hashable
+) -> Member | None:
+    """Return the member without a server that is best renamed, or None.
+
+    Members that policies name are renamed last; held ones are preferred, then
+    those with the highest index.
+    """
+    return max(
+        roster.members_of(
+            member_set, states.Member.HELD, *rosters.IS_UNPLACED
+        ),
+        key=lambda each: (
+            each.path not in roster.named,
+            _is_held_for(each, request),
+            rosters.by_path(each),
+        ),
+        default=None,
+    )
+
+
+def _is_held_for(member: Member, request: Hashable) -> bool:
+    return member.status == states.Member.HELD and member.request == request
+
+
+def _may_add(roster: Roster, member_set: Path) -> bool:
+    return (
+        roster.member_sets[member_set].may_grow
+        and roster.remaining(member_set) > 0
+    )
+
+
+def _new(
+    roster: Roster,
+    member_set: Path,
+    path: Path | None,
+    succeeds: Path | None = None,
+) -> Choice:
+    """Add a member, or a successor."""
+    member = Member(
+        path=path,
+        member_set=member_set,
+        status=states.Member.TENTATIVE,
+        request=roster.member_sets[member_set].request,
+        spec=roster.member_sets[member_set].spec,
+        succeeds=succeeds,
+    )
+    return Choice(roster.add(member))
+
+
+def _obstacle(
+    roster: Roster,
+    member_sets: Sequence[Path],
+    name: Path | None,
+    deleting: Collection[str],
+) -> Obstacle:
+    """Return why no member is left.
+
+    Clients repeat a request that meets a conflict, and no other: a conflict
+    is what ends by itself, or what another owner of the name has caused.
+    """
+    if any(_is_changing(roster, each, deleting) for each in member_sets):
+        return Obstacle.CHANGING
+    member = roster.find(name) if name is not None else None
+    if member is not None:
+        is_released = member.status == states.Member.RELEASED
+        return Obstacle.RELEASED if is_released else Obstacle.HAS_SERVER
+    if any(
+        roster.members_of(each, states.Member.RELEASED) for each in member_sets
+    ):
+        return Obstacle.RELEASED
+    return Obstacle.BEYOND_LIMIT
+
+
+def _is_changing(
+    roster: Roster, member_set: Path, deleting: Collection[str]
+) -> bool:
+    """Check whether a server of a member set that counts is about to go."""
+    going = [
+        each
+        for each in roster.members
+        if each.member_set == member_set and each.server in deleting
+    ]
+    return bool(roster.successors_of(member_set)) or (
+        len(going) > roster.number_leaving(member_set)
+    )

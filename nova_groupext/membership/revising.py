@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Members of a group under a revised definition.
+
+Servers stay, and count before holds: what the definition has too few of is
+described anew, what it has too many of is LEAVING.
+
+1. Members without a host are forgotten; servers count for the member set that
+   their path belongs to.
+2. Servers whose description has changed are pending.
+3. Successors become members where the new limits have space.
+4. Holds beyond the new count end, others are described anew, and those that
+   are missing are to be held.
+"""
+
+from nova_groupext.membership import roster as rosters
+from nova_groupext.membership import settling
+from nova_groupext.membership.roster import Member
+from nova_groupext.membership.roster import MemberSet
+from nova_groupext.membership.roster import Path
+from nova_groupext.membership.roster import Roster
+from nova_groupext.objects import states
+
+HELD = states.Member.HELD
+
+
+def revise(roster: Roster, member_sets: dict[Path, MemberSet]) -> list[Member]:
+    """Give a group another definition.
+
+    :param member_sets: {path: MemberSet} of the new definition
+    :returns: members that have to be placed: new ones, and held ones whose
+        description differs. They are HELD in the roster. A planner may leave
+        out as many of a set as its ``min_count`` allows, see leave_out().
+    """
+    before, roster.member_sets = roster.member_sets, dict(member_sets)
+    _forget_unplaced(roster)
+    for member in roster.members:
+        if not member.is_successor or member.names_member:
+            member.member_set = (
+                roster.member_set_of(member.path) or member.member_set
+            )
+    settling.rename(roster)
+    _mark_pending(roster, before)
+    _promote_successors(roster)
+    to_place = []
+    for path, member_set in member_sets.items():
+        to_place += _describe_holds(roster, path, member_set)
+    return to_place
+
+
+def leave_out(roster: Roster, member: Member) -> None:
+    """Give up the hold of a member for which no host was found."""
+    member.status = states.Member.TENTATIVE
+
+
+def _forget_unplaced(roster: Roster) -> None:
+    roster.remove(
+        [
+            each
+            for each in roster.members
+            if each.status in (states.Member.RELEASED, *rosters.IS_UNPLACED)
+        ]
+    )
+
+
+def _mark_pending(roster: Roster, before: dict[Path, MemberSet]) -> None:
+    """Mark the servers that differ from their new description.
+
+    Servers whose former description has changed are marked even if they
+    request the same: an image with equal properties is another image.
+    """
+    for member in roster.members:
+        if member.status not in rosters.HAS_SERVER:
+            continue
+        member_set, old = (
+            roster.member_sets.get(member.member_set),
+            before.get(member.member_set),
+        )
+        if member_set is None or member.spec == member_set.spec:
+            member.is_pending = False
+        elif member.request != member_set.request or (
+            old is not None and old.spec != member_set.spec
+        ):
+            member.is_pending = True
+
+
+def _promote_successors(roster: Roster) -> None:
+    """Make members of successors, until no limit has space for one.
+
+    Each may make space for another one elsewhere.
+    """
+    number = sum(each.is_successor for each in roster.members)
+    for _round in range(number + 1):
+        for path, member_set in roster.member_sets.items():
+            _end_holds_beyond_count(roster, path, member_set)
+        settling.settle(roster)
+        unplaced = [
+            each
+            for each in roster.members
+            if each.status in rosters.IS_UNPLACED
+        ]
+        roster.remove(unplaced)
+
+
+def _end_holds_beyond_count(
+    roster: Roster, path: Path, member_set: MemberSet
+) -> int:
+    """End holds for which there are servers; return how many are missing."""
+    servers = roster.members_of(path, *rosters.HAS_SERVER)
+    held = roster.members_of(path, HELD)
+    missing = max(0, member_set.wanted - len(servers)) - len(held)
+    settling.remove_holds(roster, path, -min(0, missing))
+    return missing
+
+
+def _describe_holds(
+    roster: Roster, path: Path, member_set: MemberSet
+) -> list[Member]:
+    """Describe the held members of a set; return those to be placed."""
+    missing = _end_holds_beyond_count(roster, path, member_set)
+    to_place = []
+    for member in roster.members_of(path, HELD):
+        if member.request != member_set.request:
+            to_place.append(member)
+        member.request, member.spec = member_set.request, member_set.spec
+    to_place += [
+        roster.add_described(path, HELD) for _number in range(missing)
+    ]
+    return to_place
