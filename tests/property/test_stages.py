@@ -17,14 +17,13 @@ import sys
 import unittest
 from unittest import mock
 
+from nova_groupext.solver import tuning
 from nova_groupext.solver.bounds import fixed
 from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import time_budget
 from nova_groupext.solver.model import violations
 from nova_groupext.solver.repair import reinsertion
 from nova_groupext.solver.search import feasible
-from nova_groupext.solver.search import improve
-from nova_groupext.solver.search import neighbourhood
 from tests import shares
 from tests.property import checker
 from tests.property import oracle
@@ -61,7 +60,7 @@ def drawn(name: str, seed: int) -> tuple[str, dict]:
 @contextlib.contextmanager
 def treated_as_large(**constants: tuple) -> Iterator[None]:
     """All problems are large; constants are (module, value) by name."""
-    constants = {'SMALL_VARIABLES': (feasible, 0), **constants}
+    constants = {'SMALL_VARIABLES': (tuning, 0), **constants}
     with contextlib.ExitStack() as stack:
         for name, (module, value) in constants.items():
             stack.enter_context(mock.patch.object(module, name, value))
@@ -205,7 +204,7 @@ class SameAnswerTest(unittest.TestCase):
 
     def test_second_run_without_a_proof_gives_the_same_answer(self):
         for label, problem in some(share=8):
-            with treated_as_large(_MAX_EXACT_VARIABLES=(improve, -1)):
+            with treated_as_large(MAX_EXACT_VARIABLES=(tuning, -1)):
                 answers = [untimed(planner.decide(problem)) for _ in range(2)]
             self.assertEqual(*answers, label)
 
@@ -227,15 +226,15 @@ class CutShortTest(unittest.TestCase):
 
     def test_answer_without_the_final_program_is_right(self):
         for label, problem in some(share=4):
-            with treated_as_large(_MAX_EXACT_VARIABLES=(improve, -1)):
+            with treated_as_large(MAX_EXACT_VARIABLES=(tuning, -1)):
                 answer = planner.decide(problem)
             self.assertNotEqual('undecided', answer['status'], label)
             self.assertEqual([], disagreements(problem, answer), label)
 
     def test_answer_with_minimal_time_slices_is_right(self):
         slices = {
-            '_SECONDS': (neighbourhood, 0.0),
-            '_MAX_EXACT_VARIABLES': (improve, -1),
+            'NEIGHBOURHOOD_SECONDS': (tuning, 0.0),
+            'MAX_EXACT_VARIABLES': (tuning, -1),
             '_MAX_VARIABLES': (reinsertion, 1),
         }
         for label, problem in some(share=8):
