@@ -266,7 +266,7 @@ MUTANTS = {
         fault='lost-answer',
     ),
     'the hold is read before the server': Mutant(
-        {f'{_SCHEDULER}.protocol.redeem._swap_once': _read_server_first},
+        {f'{_SCHEDULER}.protocol.redeem._transfer_once': _read_server_first},
         pair=('redeem', 'redeem again'),
         fault='loses-records',
         switches='0:1 8:0',
