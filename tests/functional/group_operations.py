@@ -97,7 +97,7 @@ class GroupOperations(invariants.Invariants, moves.MovingTestCase):
     def put_topology(self, topology):
         body = {'generation': self.current['generation'], 'topology': topology}
         return self.wait_decided(
-            self.api().put_topology(
+            self.api().put(
                 f'{base.GROUPS}/{self.uuid}', json={'vrt_group': body}
             )
         )
