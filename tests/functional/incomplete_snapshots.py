@@ -33,9 +33,7 @@ class IncompleteCase(changing_cloud.ChangingCloudTestCase):
         if parent:
             body['parent_provider_uuid'] = parent
         placement.post('/resource_providers', json=body)
-        self.addCleanup(
-            placement.delete, f'/resource_providers/{uuid}', raise_exc=False
-        )
+        self.addCleanup(self.delete_provider, uuid)
         placement.put(
             f'/resource_providers/{uuid}/inventories',
             json={
@@ -49,6 +47,15 @@ class IncompleteCase(changing_cloud.ChangingCloudTestCase):
                 json={'resource_provider_generation': 1, 'traits': traits},
             )
         return uuid
+
+    def delete_provider(self, uuid):
+        """Delete a provider once nothing is allocated on it any more."""
+        url = f'/resource_providers/{uuid}'
+        delete = self.cloud.placement.delete
+        self.eventually(
+            lambda: delete(url, raise_exc=False).status_code,
+            lambda code: code in (204, 404),
+        )
 
     def aggregate(self, *providers):
         aggregate = uuidutils.generate_uuid()

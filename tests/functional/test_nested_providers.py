@@ -194,6 +194,8 @@ class TestNested(incomplete_snapshots.IncompleteCase):
             {'members': {'a': base.member(self.flavor)}}
         )['id']
         self.provider('slow', parent=root, total=1)
+        # Before the provider, which the group uses from now on.
+        self.addCleanup(self.delete_group, self.uuid)
 
         group = self.revise(
             {
