@@ -17,6 +17,7 @@ member has this path, an unneeded member gets it.
 from collections.abc import Collection
 from collections.abc import Hashable
 from collections.abc import Sequence
+import dataclasses
 import enum
 import typing
 
@@ -134,7 +135,7 @@ def _matches(roster: Roster, member_set: Path, request: Hashable) -> bool:
 
 
 def _copy(roster: Roster) -> Roster:
-    members = [Member(**vars(each)) for each in roster.members]
+    members = [dataclasses.replace(each) for each in roster.members]
     return Roster(roster.member_sets, members, roster.named)
 
 

@@ -107,9 +107,9 @@ def _end_holds_beyond_count(
     """End holds for which there are servers; return how many are missing."""
     servers = roster.members_of(path, *rosters.HAS_SERVER)
     held = roster.members_of(path, HELD)
-    missing = max(0, member_set.wanted - len(servers)) - len(held)
-    settling.remove_holds(roster, path, -min(0, missing))
-    return missing
+    to_hold = max(0, member_set.wanted - len(servers))
+    settling.remove_holds(roster, path, max(0, len(held) - to_hold))
+    return max(0, to_hold - len(held))
 
 
 def _describe_holds(

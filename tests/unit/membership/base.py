@@ -67,7 +67,7 @@ class MembershipTestCase(base.BaseTestCase):
         return member
 
     def delete(self, server, status=states.Member.TENTATIVE):
-        """Let Nova finish the deletion of a server."""
+        """Delete a server for good: it is gone from Nova."""
         self.deleting.discard(server)
         settling.leave(self.roster, self.member(server), status)
 

@@ -179,7 +179,7 @@ class TestNamed(base.MembershipTestCase):
 
 
 class TestSuccessors(base.MembershipTestCase):
-    def test_live_server_of_an_entry_with_surge_has_a_successor(self):
+    def test_live_server_of_a_set_with_surge_has_a_successor(self):
         self.describe(w=base.member_set(1, max_surge=1))
         first, second = self.create('w-0'), self.create('w-0')
 

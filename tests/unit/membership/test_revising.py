@@ -39,7 +39,7 @@ class TestNumbers(base.MembershipTestCase):
 
         self.assertEqual(['w-2'], self.leaving())
 
-    def test_servers_of_an_entry_left_out_are_leaving(self):
+    def test_servers_of_a_set_left_out_are_leaving(self):
         self.describe(w=base.member_set(1), v=base.member_set())
         server = self.create('v')
 
@@ -93,7 +93,7 @@ class TestSuccessors(base.MembershipTestCase):
 
         self.assertEqual(servers, [*self.shown().values()])
 
-    def test_successor_of_an_entry_left_out_becomes_a_member(self):
+    def test_successor_of_a_set_left_out_becomes_a_member(self):
         self.describe(w=base.member_set(1, max_surge=1), v=base.member_set())
         servers = [self.create('w') for _number in range(2)]
 

@@ -62,7 +62,7 @@ class TestMembers(base.MembershipTestCase):
 
 
 class TestNumbers(base.MembershipTestCase):
-    def test_released_members_stay_reserved_unless_the_entry_grows(self):
+    def test_released_members_stay_reserved_unless_the_set_grows(self):
         for max_count, expected in ((None, 0), (2, 1)):
             self.describe(w=base.member_set(2, max_count=max_count))
             self.create('w')
@@ -70,7 +70,7 @@ class TestNumbers(base.MembershipTestCase):
 
             self.assertEqual(expected, self.roster.remaining('w'))
 
-    def test_entry_left_out_admits_nothing(self):
+    def test_set_left_out_admits_nothing(self):
         self.describe(w=base.member_set(1, max_surge=2))
         self.create('w')
         self.assertEqual(2, self.roster.remaining_successors('w'))

@@ -73,7 +73,7 @@ class TestFollowing(base.MembershipTestCase):
             {'g/a-0': servers[0], 'g/b-0': servers[2]}, self.shown()
         )
 
-    def test_successor_of_another_kind_follows_only_in_its_entry(self):
+    def test_successor_of_another_kind_follows_only_in_its_set(self):
         self.describe(
             **{
                 'g/a': base.member_set(1, max_surge=1),
