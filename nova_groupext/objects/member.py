@@ -115,7 +115,7 @@ class VRTMember(member_queries.MemberQueries):
             models.Member.server_uuid == self.server_uuid,
         )
         if status != states.Member.HELD:
-            # Whatever it holds later is as old as that hold: see hold_ages.
+            # A later hold has an age of its own: see hold_ages.
             values['held_since'] = None
         return models.Member, is_unchanged, {'status': status, **values}, 1
 

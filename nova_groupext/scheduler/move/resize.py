@@ -162,7 +162,7 @@ def _is_as_described(context, member, spec, host_manager):
 def claim(
     context, placement_client, reservation, server_uuid, project_id, user_id
 ):
-    """Swap a reservation for its server's allocation.
+    """Transfer the capacity of a reservation to its server.
 
     :param reservation: VRTHold
     :returns: whether the server owns the capacity; False if the reservation

@@ -76,8 +76,6 @@ class ImpliedCandidates:
     def __init__(self, providers, query):
         self._providers = providers
         self._query = query
-        # {provider: the root of its tree} of those with capacity
-        self._root_of = {}
         self._roots = providers.with_traits(query.root_required)
         self._permitted = providers.with_traits(query.forbidden)
         self._inside = providers.in_aggregates(query.member_of)
@@ -123,19 +121,30 @@ class ImpliedCandidates:
         }
 
     @functools.cached_property
-    def _with_capacity(self):
-        """Mapping of resource class to {host: providers with capacity}."""
+    def _roots_by_class(self):
+        """Mapping of resource class to {provider with capacity: its root}."""
         return {
-            name: self._find_capacity(name, amount)
+            name: self._providers.roots(('resources', f'{name}:{amount}'))
             for name, amount in self._query.amounts.items()
         }
 
-    def _find_capacity(self, name, amount):
-        """Return {host: providers with capacity for an amount}."""
+    @functools.cached_property
+    def _root_of(self):
+        """Mapping of each provider with capacity to its root."""
+        return dict(collections.ChainMap(*self._roots_by_class.values()))
+
+    @functools.cached_property
+    def _with_capacity(self):
+        """Mapping of resource class to {host: providers with capacity}."""
+        return {
+            name: self._by_host(roots)
+            for name, roots in self._roots_by_class.items()
+        }
+
+    def _by_host(self, roots):
+        """Return {host: those of some providers that it can use}."""
         found = collections.defaultdict(set)
         sharing = self._providers.with_traits([SHARING_TRAIT])
-        roots = self._providers.roots(('resources', f'{name}:{amount}'))
-        self._root_of |= roots
         for provider, root in roots.items():
             found[root].add(provider)
             # Aggregates of the hosts do not count for a sharing provider.

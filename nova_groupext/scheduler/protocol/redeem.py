@@ -5,8 +5,8 @@
    expired, and its policies allow the member's host. The hold and its member
    become REDEEMING, with the server's uuid.
 2. *transfer*, one request: the hold's consumer is emptied, the server's
-   filled.
-   Only one request can fill the server's consumer, however many are sent.
+   filled. Only one request can fill the server's consumer, however many are
+   sent.
 3. *commit*, one transaction: the hold is REDEEMED.
 
 =============  =====================================  ========================

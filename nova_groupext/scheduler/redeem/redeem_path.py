@@ -115,7 +115,7 @@ class RedeemPath:
         time.sleep(random.uniform(0, MAX_PAUSE))  # noqa: S311
 
     def redeem(self, context, spec, choices):
-        """Swap holds for the servers' allocations; see protocol.redeem.
+        """Transfer holds to their servers; see protocol.redeem.
 
         If one server gets nothing, the whole request fails; the reaper takes
         back what the others got once Nova has abandoned them.
