@@ -14,9 +14,9 @@ from collections.abc import Hashable
 from collections.abc import Iterator
 import dataclasses
 import itertools
-import re
 
 from nova_groupext.objects import states
+from nova_groupext.solver.language import paths
 
 Path = str
 
@@ -24,14 +24,6 @@ Path = str
 HAS_SERVER = states.MEMBER_HAS_SERVER
 IS_PLACED = (states.Member.HELD, *HAS_SERVER)
 IS_UNPLACED = states.MEMBER_NEEDS_HOST
-
-_INDEXED = re.compile(r'(.+)-(0|[1-9]\d*)')
-
-
-def split_index(path: Path) -> tuple[Path, int]:
-    """Split ``worker-12`` into ``worker`` and 12; -1 for other paths."""
-    found = _INDEXED.fullmatch(path)
-    return (found[1], int(found[2])) if found else (path, -1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -189,7 +181,7 @@ class Roster:
         """
         if path in self.member_sets and not self.is_counted(path):
             return path
-        stem, index = split_index(path)
+        stem, index = paths.split_index(path)
         return stem if index >= 0 and self.is_counted(stem) else None
 
     def is_counted(self, member_set: Path) -> bool:
@@ -254,7 +246,7 @@ class Roster:
 
 def by_path(member: Member) -> tuple[Path, int]:
     """Key that orders members by their paths, indexes as numbers."""
-    return split_index(member.path or '')
+    return paths.split_index(member.path or '')
 
 
 def is_within(path: Path, ancestor: Path) -> bool:

@@ -34,7 +34,7 @@ ALLOWED = {
         'faultpoints',
         'solver.policies.registry',
     ),
-    'membership': ('objects.states',),
+    'membership': ('objects.states', 'solver.language.paths'),
     'notifications': ('conf', 'objects'),
     'quota': ('conf', 'db', 'exception', 'objects'),
     'scheduler': (

@@ -60,12 +60,14 @@ def read(
     node: Path,
     where: str,
     members_at: Callable[[Path], tuple[Path, ...]],
+    is_known: Callable[[Path], bool],
 ) -> Parts:
     """Parse the parts of a relationship.
 
     :param node: path of the node with the relationship
     :param where: JSON path of ``between``
     :param members_at: returns the members at a path
+    :param is_known: tells whether a path has, or may get, members
     :raises InvalidInput: with path and reason
     """
     inner: list[Path] = []
@@ -79,7 +81,7 @@ def read(
         else:
             validation.check(part, schemas.PART, part_at)
             inner.append(paths.join(node, part))
-            if not members_at(inner[-1]):
+            if not is_known(inner[-1]):
                 raise validation.InvalidInput(part_at, 'matches no member')
     if not inner:
         raise validation.InvalidInput(where, 'needs a part of this group')

@@ -43,8 +43,8 @@ def parse(
 
     :param raw: JSON value as loaded
     :param levels: topology levels, ``host`` first
-    :param member_schema: of a member's description; count, min_count and
-        policies are added, other keys are refused
+    :param member_schema: of a member's description; counts and policies are
+        added, other keys are refused
     :param path: JSON path of ``raw``, for messages
     :param outsiders: placed members of other groups; they become members,
         each with its own member set
@@ -166,8 +166,8 @@ class _Reader:
         )
 
     def refuse_empty(self, node: Path) -> None:
-        """Raise InvalidInput if a node has no member at or below it."""
-        if not self.members_at.get(node):
+        """Raise InvalidInput if a node describes no member."""
+        if node not in self.members_at:
             _, where = self.nodes[node]
             raise InvalidInput(where, 'describes no member')
 
@@ -175,34 +175,36 @@ class _Reader:
         self, raw: Any, node: Path, name: str, where: str, names: entries.Names
     ) -> None:
         validation.check(raw, self.member_schema, where)
-        count, min_count = self._counts(raw, where)
+        indexes, min_count = self._counts(raw, where)
         path = paths.join(node, name)
         spec = {k: v for k, v in raw.items() if k not in schemas.NON_SPEC}
         names.add(name, where)
-        member_names = [name]
+        members: tuple[Member, ...] = (Member(path, path, 0, spec),)
         if 'count' in raw:
-            member_names = [f'{name}-{index}' for index in range(count)]
-            for member_name in member_names:
-                names.add(member_name, where)
-        members = tuple(
-            Member(paths.join(node, member_name), path, index, spec)
-            for index, member_name in enumerate(member_names)
-        )
-        if len(members[-1].path) > self.limits.path_length:
+            members = tuple(
+                Member(f'{path}-{index}', path, index, spec)
+                for index in indexes
+            )
+            for index in indexes:
+                names.add(f'{name}-{index}', where)
+        longest = len(path) + ('count' in raw) * len(f'-{_limit(raw)}')
+        if longest > self.limits.path_length:
             raise InvalidInput(
                 where,
                 'results in a path name of more than '
                 f'{self.limits.path_length} characters',
             )
         member_set = MemberSet(
-            path, node, name, count, min_count, members, spec, where
+            path, node, name, len(members), min_count, members, spec, where
         )
         self.member_sets.append(member_set)
         self.members[path] = raw
         self._register(member_set)
 
-    def _counts(self, raw: JsonObject, where: str) -> tuple[int, int]:
-        """Return ``count`` and ``min_count`` of a member set."""
+    def _counts(
+        self, raw: JsonObject, where: str
+    ) -> tuple[Sequence[int], int]:
+        """Return the indexes and the ``min_count`` of a member set."""
         count = int(raw.get('count', 1))
         min_count = int(raw.get('min_count', count))
         if min_count > count:
@@ -210,7 +212,11 @@ class _Reader:
                 validation.json_path(where, 'min_count'),
                 f'must not be more than the count, {count}',
             )
-        self.total += count
+        if 'indexes' in raw:
+            indexes = [int(index) for index in raw['indexes']]
+            return indexes, min(min_count, len(indexes))
+        _check_max_count(raw, count, where)
+        self.total += _limit(raw)
         if self.total > self.limits.members:
             raise InvalidInput(
                 validation.json_path(where, 'count')
@@ -218,7 +224,7 @@ class _Reader:
                 else where,
                 f'results in more than {self.limits.members} members in total',
             )
-        return count, min_count
+        return range(count), min_count
 
     def _register(self, member_set: MemberSet) -> None:
         nodes = itertools.accumulate(member_set.node.split('/'), paths.join)
@@ -234,7 +240,7 @@ class _Reader:
         between_at = validation.json_path(where, 'between')
         self._check_width(raw['between'], between_at)
         inner, outer = endpoints.read(
-            raw['between'], node, between_at, self._paths
+            raw['between'], node, between_at, self._paths, self._is_known
         )
         self._check_limit('relationships', len(self.relationships), where)
         relationship = Relationship(
@@ -274,7 +280,7 @@ class _Reader:
         :param shared: parameters that the policies have in common
         """
         self._check_width(raw.get('policies', []), f'{where}.policies')
-        # A part in another group may have no placed members.
+        # Parts may have no members yet, or no placed ones in another group.
         parts = tuple(side for side in sides if side)
         for _, entry, entry_at in entries.listed(raw, where, 'policies'):
             validation.check(entry, schemas.any_policy(), entry_at)
@@ -282,7 +288,7 @@ class _Reader:
             self._check_limit('policies', self.total_policies, entry_at)
             self.total_policies += 1
             kind = registry.get(entry['type'])
-            if kind.is_pairwise and len(parts) < min(2, len(sides)):
+            if len(parts) < (min(2, len(sides)) if kind.is_pairwise else 1):
                 continue
             self.policies.append(
                 kind(
@@ -314,6 +320,14 @@ class _Reader:
         members = self.members_at.get(path, ())
         return tuple(m.path for m in _in_path_order(members))
 
+    def _is_known(self, path: Path) -> bool:
+        """Check whether a path is one of a member, or may become one."""
+        if path in self.members_at:
+            return True
+        member_set, index = paths.split_index(path)
+        raw = self.members.get(member_set, {})
+        return 'count' in raw and 0 <= index < _limit(raw)
+
     def _check_width(self, values: Sized, where: str) -> None:
         if len(values) > self.limits.width:
             raise InvalidInput(
@@ -324,6 +338,27 @@ class _Reader:
         limit = getattr(self.limits, kind)
         if number == limit:
             raise InvalidInput(where, f'exceeds the limit of {limit} {kind}')
+
+
+def _limit(raw: JsonObject) -> int:
+    """Return the number of members that an entry may have."""
+    count = int(raw.get('count', 1))
+    return max(count, int(raw.get('max_count', count)))
+
+
+def _check_max_count(raw: JsonObject, count: int, where: str) -> None:
+    if 'max_count' not in raw:
+        if not count:
+            raise InvalidInput(
+                validation.json_path(where, 'count'),
+                'must be at least 1 without max_count',
+            )
+        return
+    at = validation.json_path(where, 'max_count')
+    if 'count' not in raw:
+        raise InvalidInput(at, 'requires a count')
+    if raw['max_count'] < count:
+        raise InvalidInput(at, f'must not be less than the count, {count}')
 
 
 def _parameters(kind: type[base.Policy], entry: JsonObject) -> JsonObject:

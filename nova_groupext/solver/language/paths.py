@@ -9,11 +9,18 @@ from nova_groupext.solver.aliases import Path
 OUTSIDE = '/'
 
 _NUMBER = re.compile(r'-\d+\Z')
+_INDEXED = re.compile(r'(.+)-(0|[1-9]\d*)', re.DOTALL)
 
 
 def join(*parts: Path) -> Path:
     """Join the parts that are not empty into a path name."""
     return '/'.join(part for part in parts if part)
+
+
+def split_index(path: Path) -> tuple[Path, int]:
+    """Split ``worker-12`` into ``worker`` and 12; -1 for other paths."""
+    found = _INDEXED.fullmatch(path)
+    return (found[1], int(found[2])) if found else (path, -1)
 
 
 def outside(group: str, path: Path) -> Path:

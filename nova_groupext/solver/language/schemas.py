@@ -15,13 +15,23 @@ from nova_groupext.solver.policies import base
 from nova_groupext.solver.policies import registry
 
 #: Keys that set the number of servers of a member.
-COUNTS: Schema = {'count': base.COUNT, 'min_count': base.COUNT_OR_NONE}
+COUNTS: Schema = {
+    'count': base.COUNT_OR_NONE,
+    'min_count': base.COUNT_OR_NONE,
+    'max_count': base.COUNT,
+}
+
+#: Key for the numbers of the members of a counted one, where some are missing
+#: or there are more than its count. Not for users.
+INDEXES: Schema = {
+    'indexes': {'type': 'array', 'items': base.COUNT_OR_NONE},
+}
 
 #: Key for policies on a member, or on all members of a counted one.
 POLICIES: Schema = {'policies': {'type': 'array'}}
 
 #: Keys that are not part of a single member's description.
-NON_SPEC: Schema = {**COUNTS, **POLICIES}
+NON_SPEC: Schema = {**COUNTS, **INDEXES, **POLICIES}
 
 #: Group or subgroup; its parts have schemas of their own.
 NODE: Schema = {

@@ -45,7 +45,7 @@ class Member:
     :ivar path: unique path name, ``workers/worker-3``
     :ivar member_set: path of its member set, ``workers/worker``
     :ivar index: its number within the member set
-    :ivar spec: its description without count, min_count and policies
+    :ivar spec: its description without counts and policies
     """
 
     path: Path
@@ -59,7 +59,7 @@ class MemberSet:
     """Member set: one entry of ``members``, ``count`` equal members.
 
     :ivar node: path of its group or subgroup, '' at the top
-    :ivar count: number of its members
+    :ivar count: number of its members, perhaps 0
     :ivar min_count: number of members that a plan has to place
     :ivar where: JSON path of its description
     """

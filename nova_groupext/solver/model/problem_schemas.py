@@ -2,6 +2,7 @@
 """JSON schemas of problem files."""
 
 from nova_groupext.solver.aliases import Schema
+from nova_groupext.solver.language import schemas
 
 MAX_TIME_LIMIT = 1e6
 
@@ -91,6 +92,6 @@ CLASS: Schema = {
 
 MEMBER: Schema = {
     'type': 'object',
-    'properties': {'class': {'type': 'string'}},
+    'properties': {'class': {'type': 'string'}, **schemas.INDEXES},
     'required': ['class'],
 }

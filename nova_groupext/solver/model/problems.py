@@ -184,6 +184,9 @@ def parse(raw: Any) -> Problem:
         member_schema=problem_schemas.MEMBER,
         outsiders=outsiders,
     )
+    tree = dataclasses.replace(
+        tree, member_sets=tuple(s for s in tree.member_sets if s.members)
+    )
     _check_classes(tree, classes, outsiders)
     members = {member.path for member in tree.members}
     if outsiders:

@@ -6,16 +6,6 @@ from tests.unit.membership import base
 
 
 class TestPaths(base.MembershipTestCase):
-    def test_only_plain_indexes_are_split(self):
-        for path, expected in (
-            ('w-12', ('w', 12)),
-            ('g/w-0', ('g/w', 0)),
-            ('w-01', ('w-01', -1)),
-            ('w', ('w', -1)),
-            ('-3', ('-3', -1)),
-        ):
-            self.assertEqual(expected, rosters.split_index(path))
-
     def test_index_belongs_to_a_counted_set_only(self):
         self.describe(
             **{

@@ -6,11 +6,12 @@ import copy
 from oslotest import base
 
 from nova_groupext.solver.language import parser
+from nova_groupext.solver.language import schemas
 from nova_groupext.solver.language import topology
 
 LEVELS = ('host', 'rack', 'zone')
 MEMBER = {
-    'properties': {'class': {'type': 'string'}},
+    'properties': {'class': {'type': 'string'}, **schemas.INDEXES},
     'required': ['class'],
 }
 ONE = {'class': 'small'}
@@ -77,6 +78,43 @@ class TestParse(base.BaseTestCase):
     def test_a_count_of_one_numbers_its_member(self):
         raw = {'members': {'web': {**ONE, 'count': 1}}}
         self.assertEqual(['web-0'], [m.path for m in parse(raw).members])
+
+    def test_member_set_that_may_grow_has_count_members(self):
+        tree = parse({'members': {'w': {**ONE, 'count': 0, 'max_count': 3}}})
+
+        [member_set] = tree.member_sets
+        self.assertEqual((0, 0), (member_set.count, member_set.min_count))
+        self.assertEqual((), tree.members)
+
+    def test_indexes_name_the_members_that_there_are(self):
+        raw = {'w': {**ONE, 'count': 3, 'min_count': 2, 'indexes': [4, 0]}}
+
+        tree = parse({'members': raw})
+
+        self.assertEqual(['w-0', 'w-4'], [m.path for m in tree.members])
+        [member_set] = tree.member_sets
+        self.assertEqual((2, 2), (member_set.count, member_set.min_count))
+
+    def test_more_members_than_max_count_may_have_indexes(self):
+        raw = {'w': {**ONE, 'count': 0, 'max_count': 1, 'indexes': [0, 1]}}
+
+        self.assertEqual(2, len(parse({'members': raw}).members))
+
+    def test_policies_without_members_yet_are_left_out(self):
+        apart = {'type': 'anti-affinity', 'scope': 'host'}
+        none = {**ONE, 'count': 0, 'max_count': 2, 'policies': [apart]}
+        near = {
+            'between': ['w-1', 'v'],
+            'policies': [{'type': 'network-proximity', 'scope': 'rack'}],
+        }
+
+        tree = parse(
+            {'members': {'w': none, 'v': ONE}, 'relationships': [near]}
+        )
+
+        self.assertEqual((), tree.policies)
+        [relationship] = tree.relationships
+        self.assertEqual(((), ('v',)), relationship.sides)
 
     def test_policy_covers_all_members_below_its_node(self):
         affinity, *_, spread = parse(ANALYTICS).policies
@@ -286,9 +324,25 @@ class TestInvalidInput(base.BaseTestCase):
             ('min_count', -1),
             ('min_count', 2),
             ('min_count', False),
+            ('max_count', 2),
         ):
             raw = {'members': {'a': {**ONE, key: value}}}
             self._refused(f'$.topology.members.a.{key}', raw)
+        for count, max_count in ((0, 0), (3, 2), (1, 2.5)):
+            counts = {'count': count, 'max_count': max_count}
+            raw = {'members': {'a': {**ONE, **counts}}}
+            self._refused('$.topology.members.a.max_count', raw)
+
+    def test_member_that_cannot_come_is_no_part_of_a_relationship(self):
+        growing = {**ONE, 'count': 0, 'max_count': 2}
+        for part in ('w-2', 'v-0', 'w-x'):
+            self._refused(
+                '$.topology.relationships[0].between[0]',
+                {
+                    'members': {'w': growing, 'v': ONE},
+                    'relationships': [{'between': [part, 'v']}],
+                },
+            )
 
     def test_invalid_or_repeated_name_is_refused(self):
         three = {**ONE, 'count': 3}
@@ -438,6 +492,13 @@ class TestInvalidInput(base.BaseTestCase):
         parts = ['master', 'workers/worker-0', 'workers/worker-1']
         self._refused(
             '$.topology.relationships[0].between', _tie(*parts), width=2
+        )
+
+    def test_members_that_may_be_added_count_towards_the_limit(self):
+        self._refused(
+            '$.topology.members.w.count',
+            {'members': {'w': {**ONE, 'count': 1, 'max_count': 4}}},
+            members=3,
         )
 
     def test_a_count_beyond_the_limit_is_not_expanded(self):
