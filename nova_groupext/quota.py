@@ -204,7 +204,7 @@ def _increases(members):
     total = collections.Counter()
     for member in members:
         flavor = member_obj.flavor_of(member.resolved_request)
-        current = member.server_flavor
+        current = member_obj.flavor_of(member.current_request)
         total['cores'] += max(0, flavor['vcpus'] - current['vcpus'])
         total['ram'] += max(0, flavor['memory_mb'] - current['memory_mb'])
     return total

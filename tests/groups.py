@@ -41,17 +41,10 @@ def unstored(**values):
             'expires_in': 60,
             'expires_at': None,
             'subgroups': ['workers'],
-            'members': [
-                member('master', 'master', {'flavor': 'm1'}),
-                *(
-                    member(
-                        f'workers/worker-{number}',
-                        'workers/worker',
-                        {'flavor': 'm2', 'count': 2},
-                    )
-                    for number in range(2)
-                ),
-            ],
+            **members_of(
+                member_set('master', flavor='m1'),
+                member_set('workers/worker', flavor='m2', count=2),
+            ),
             'policies': [
                 policy('', TOPOLOGY['policies'][0]),
                 policy(
@@ -67,12 +60,9 @@ def unstored(**values):
 
 def equal_members(size, **values):
     """A group of so many members and nothing else, not stored yet."""
-    description = {'count': size}
-    members = [
-        member(f'm-{number}', 'm', description) for number in range(size)
-    ]
+    members = members_of(member_set('m', count=size))
     no_other_parts = {'subgroups': [], 'policies': [], 'relationships': []}
-    return unstored(**{'members': members, **no_other_parts, **values})
+    return unstored(**{**members, **no_other_parts, **values})
 
 
 def placement(provider, vcpus):
@@ -86,14 +76,43 @@ def placement(provider, vcpus):
     )
 
 
-def member(path, member_set, description):
+def member_set(path, request=None, **description):
+    return objects.VRTMemberSet(
+        path=path, description=description, resolved_request=request or {}
+    )
+
+
+def member(path, described):
+    """Return a member of a member set, not stored yet."""
     return objects.VRTMember(
         path=path,
-        member_set=member_set,
+        member_set=described.path,
+        described=described,
         status=states.Member.TENTATIVE,
-        description=description,
-        resolved_request={},
     )
+
+
+def members_of(*member_sets):
+    """Return the fields of a group with some member sets."""
+    return {
+        'member_sets': [*member_sets],
+        'members': [
+            member(path, each)
+            for each in member_sets
+            for path in _paths(each.path, each.counts.get('count'))
+        ],
+    }
+
+
+def single_members(paths):
+    """Return the fields of a group with some single members."""
+    return members_of(*(member_set(path) for path in paths))
+
+
+def _paths(path, count):
+    if count is None:
+        return [path]
+    return [f'{path}-{index}' for index in range(count)]
 
 
 def create_holds(context, group):

@@ -12,6 +12,7 @@ from nova_groupext.objects import states
 from nova_groupext.objects import topology as rows
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.member import VRTMember
+from nova_groupext.objects.member_set import VRTMemberSet
 from nova_groupext.objects.policy import VRTPolicy
 from nova_groupext.objects.policy import VRTRelationship
 from nova_groupext.solver.language import parser
@@ -91,8 +92,8 @@ def limits():
 def build_group(context, attributes, parsed):
     """Return the described VRTGroup, which is not stored yet.
 
-    Its members have no ``resolved_request`` until resolve.requests() provides
-    it.
+    Its member sets have no ``resolved_request`` until resolve.requests()
+    provides it.
 
     :param attributes: the request's ``vrt_group``
     :param parsed: Topology of its topology
@@ -100,6 +101,7 @@ def build_group(context, attributes, parsed):
     nodes = [
         (path, node) for path, _where, node in _nodes(attributes['topology'])
     ]
+    member_sets = _member_sets(nodes)
     return VRTGroup(
         context,
         project_id=context.project_id,
@@ -115,7 +117,8 @@ def build_group(context, attributes, parsed):
         ),
         expires_at=None,
         subgroups=[path for path, _node in nodes if path],
-        members=_members(nodes, parsed),
+        member_sets=member_sets,
+        members=_members(member_sets, parsed),
         policies=[
             policy
             for path, part in _parts(nodes)
@@ -140,7 +143,7 @@ def limit_expires_in(seconds):
 
 def compose_topology(group):
     """Return the topology of a group as its owner described it."""
-    return rows.compose(group, lambda member: member.description)
+    return rows.compose(group, lambda member_set: member_set.description)
 
 
 def _digest(attributes):
@@ -217,22 +220,30 @@ def _check_name(name, where, kind='name'):
         )
 
 
-def _members(nodes, parsed):
-    member_sets = {
-        member_set.path: member_set for member_set in parsed.member_sets
-    }
+def _member_sets(nodes):
+    return [
+        VRTMemberSet(
+            path=paths.join(path, name),
+            description={k: v for k, v in entry.items() if k != 'policies'},
+        )
+        for path, node in nodes
+        for name, entry in node.get('members', {}).items()
+    ]
+
+
+def _members(member_sets, parsed):
+    members_of = {each.path: each.members for each in parsed.member_sets}
     return [
         VRTMember(
             path=member.path,
-            member_set=member.member_set,
+            member_set=member_set.path,
+            described=member_set,
             status=states.Member.TENTATIVE,
             fault=None,
             server_uuid=None,
-            description={**rows.spec(description), **rows.counts(description)},
         )
-        for path, node in nodes
-        for name, description in node.get('members', {}).items()
-        for member in member_sets[paths.join(path, name)].members
+        for member_set in member_sets
+        for member in members_of[member_set.path]
     ]
 
 

@@ -13,7 +13,6 @@ from nova_groupext.api import related
 from nova_groupext.api import resolve
 from nova_groupext.objects import drafts
 from nova_groupext.objects import states
-from nova_groupext.objects import topology
 
 
 def replan(context, group, movable_paths=None):
@@ -122,20 +121,19 @@ def _draft(context, group, attributes, parsed):
     draft.movable_paths = None
     draft.keep_server = False
     requests = _requests(context, group, parsed)
-    for member in draft.members:
-        member.resolved_request = requests[member.member_set]
+    for member_set in draft.member_sets:
+        member_set.resolved_request = requests[member_set.path]
     return draft
 
 
 def _requests(context, group, parsed):
     """Return {member set: resolved request}, see resolve.requests()."""
-    present = {member.member_set: member for member in group.members}
+    present = {each.path: each for each in group.member_sets}
     unchanged = {
         member_set.path: present[member_set.path].resolved_request
         for member_set in parsed.member_sets
         if member_set.path in present
-        and topology.spec(present[member_set.path].description)
-        == member_set.spec
+        and present[member_set.path].spec == member_set.spec
     }
     changed = [
         member_set
@@ -191,18 +189,15 @@ def _can_redescribe(member, drafted):
 def _resized(group, draft):
     """Return the drafted members whose servers are to be resized.
 
-    Also set the present ``server_flavor`` of all with ACTIVE servers.
+    Also set the ``server_request`` of all with ACTIVE servers.
     """
     drafted = {member.path: member for member in draft.members}
     resized = []
     for member in group.members:
         revised = drafted.get(member.path)
         if revised and member.status == states.Member.ACTIVE:
-            revised.server_flavor = member.current_flavor
-            if (
-                revised.resolved_request['flavor_id']
-                != revised.server_flavor['id']
-            ):
+            revised.server_request = member.current_request
+            if revised.has_other_flavor:
                 resized.append(revised)
     return resized
 

@@ -27,8 +27,8 @@ def store(context, group, parsed):
     if stored is not None:
         return stored, False
     requests = resolve.requests(context, parsed.member_sets)
-    for member in group.members:
-        member.resolved_request = requests[member.member_set]
+    for member_set in group.member_sets:
+        member_set.resolved_request = requests[member_set.path]
     groups.check_planning_limit(context, group.project_id)
     try:
         quota.check(context, group.project_id, group.members)

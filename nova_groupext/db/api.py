@@ -182,9 +182,11 @@ def count_by(
     model: type[_Row],
     columns: Sequence[Column],
     *conditions: Condition,
+    load: Sequence[Attribute] = (),
 ) -> list[tuple[_Row, int]]:
     """Count the rows that meet the conditions, by the values of some columns.
 
+    :param load: see find()
     :returns: [(row with the lowest id of equal ones, number of these)]
     """
     counts = (
@@ -193,8 +195,10 @@ def count_by(
         .group_by(*columns)
         .subquery()
     )
-    query = sa.select(model, counts.c.count).join(
-        counts, model.id == counts.c.id
+    query = (
+        sa.select(model, counts.c.count)
+        .join(counts, model.id == counts.c.id)
+        .options(*(_load_option(relation, ()) for relation in load))
     )
     return _execute(context, query)
 

@@ -3,7 +3,8 @@
 
 ::
 
-    VRTGroup --< VRTMember, VRTPolicy, VRTRelationship  the definition
+    VRTGroup --< VRTMemberSet, VRTPolicy, ...           the definition
+             --< VRTMember                              the servers
              --< VRTPlan                                member -> host
              --< VRTHold                                Placement allocations
              --< VRTMove                                servers that move
@@ -30,6 +31,7 @@ from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.lease import VRTLease
 from nova_groupext.objects.member import VRTMember
+from nova_groupext.objects.member_set import VRTMemberSet
 from nova_groupext.objects.move import VRTMove
 from nova_groupext.objects.plan import VRTPlan
 from nova_groupext.objects.planners import VRTPlanner
@@ -44,6 +46,7 @@ __all__ = [
     'VRTHold',
     'VRTLease',
     'VRTMember',
+    'VRTMemberSet',
     'VRTMove',
     'VRTPlan',
     'VRTPlanner',

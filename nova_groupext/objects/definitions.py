@@ -8,16 +8,21 @@ from nova.context import RequestContext
 from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.db.aliases import Column
-from nova_groupext.objects import member as member_obj
+from nova_groupext.objects import member_set as member_sets
 from nova_groupext.objects import states
-from nova_groupext.objects.aliases import Flavor
+from nova_groupext.objects.aliases import JsonObject
 from nova_groupext.objects.aliases import Path
 from nova_groupext.objects.group import VRTGroup
+from nova_groupext.objects.member import VRTMember
 
 # Parts besides members and the group's columns
-_PARTS = (models.Subgroup, models.Policy, models.Relationship)
+_PARTS = (
+    models.Subgroup,
+    models.MemberSet,
+    models.Policy,
+    models.Relationship,
+)
 GROUP_COLUMNS = ('name', 'description', 'expires_in')
-MEMBER_COLUMNS = ('member_set', 'description', 'resolved_request')
 
 
 def exchange(
@@ -27,11 +32,11 @@ def exchange(
 
     The group also takes the draft's columns; the draft keeps its own.
     """
+    _exchange_members(context, group, draft)
     for model in _PARTS:
         old = _row_ids(context, model, group)
         assign_to_group(context, model, _row_ids(context, model, draft), group)
         assign_to_group(context, model, old, draft)
-    _exchange_members(context, group, draft)
     columns = {name: getattr(draft, name) for name in GROUP_COLUMNS}
     group.update_row(context, **columns)
 
@@ -41,8 +46,9 @@ def _exchange_members(
 ) -> None:
     """Exchange members that only one of the two has; update the others.
 
-    A member with the same path keeps its row.
+    A member with the same path keeps its row, and the request of its server.
     """
+    requests = _requests(context, group), _requests(context, draft)
     current = rows_by_path(context, group)
     drafted = rows_by_path(context, draft)
     dropped = [current[path] for path in current.keys() - drafted.keys()]
@@ -57,33 +63,39 @@ def _exchange_members(
         ):
             assign_to_group(context, model, ids, owner, column)
     for path in current.keys() & drafted.keys():
-        _update_description(context, current[path], drafted[path])
+        _redescribe(context, current[path], drafted[path], *requests)
 
 
-def _update_description(
-    context: RequestContext, member: models.Member, drafted: models.Member
+def _redescribe(
+    context: RequestContext,
+    member: models.Member,
+    drafted: models.Member,
+    old_requests: dict[Path, JsonObject],
+    new_requests: dict[Path, JsonObject],
 ) -> None:
-    new, old = (
-        {name: getattr(row, name) for name in MEMBER_COLUMNS}
-        for row in (drafted, member)
-    )
-    if new != old:
-        if member.status == states.Member.ACTIVE:
-            new['server_flavor'] = _server_flavor(member, drafted)
+    """Move a member to the member set of its path in the draft."""
+    server_request = None
+    if member.status in states.MEMBER_HAS_SERVER:
+        present = member.server_request or old_requests[member.member_set]
+        if not member_sets.are_alike(
+            present, new_requests[drafted.member_set]
+        ):
+            server_request = present
+    new = drafted.member_set, server_request
+    if new != (member.member_set, member.server_request):
         is_member = models.Member.id == member.id
-        member_obj.VRTMember.update_rows(context, is_member, **new)
+        values = dict(zip(('member_set', 'server_request'), new, strict=True))
+        VRTMember.update_rows(context, is_member, **values)
 
 
-def _server_flavor(
-    member: models.Member, drafted: models.Member
-) -> Flavor | None:
-    """Return the server's flavor if its new description differs, or None."""
-    flavor = member.server_flavor
-    if flavor is None and member.resolved_request != drafted.resolved_request:
-        flavor = member_obj.flavor_of(member.resolved_request)
-    if flavor and flavor['id'] == drafted.resolved_request['flavor_id']:
-        return None
-    return flavor
+def _requests(
+    context: RequestContext, group: VRTGroup
+) -> dict[Path, JsonObject]:
+    """Return {member set: its resolved request} of the stored definition."""
+    rows = db.find(
+        context, models.MemberSet, models.MemberSet.group_id == group.id
+    )
+    return {row.path: row.resolved_request for row in rows}
 
 
 def rows_by_path(

@@ -29,6 +29,7 @@ COPIED_FIELDS = (
     'user_id',
     'hold_when_planned',
     'subgroups',
+    'member_sets',
     'policies',
     'relationships',
 )
@@ -51,15 +52,13 @@ def replacement_of(group: VRTGroup, excluded_nodes: NodesByPath) -> VRTGroup:
 
 
 def _tentative_copy(member: VRTMember) -> VRTMember:
-    values = {
-        name: getattr(member, name) for name in definitions.MEMBER_COLUMNS
-    }
     return VRTMember(
         path=member.path,
+        member_set=member.member_set,
+        described=member.described,
         status=states.Member.TENTATIVE,
         fault=None,
         server_uuid=None,
-        **values,
     )
 
 

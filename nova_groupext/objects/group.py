@@ -20,13 +20,16 @@ from nova_groupext.objects import group_queries
 from nova_groupext.objects import listing
 from nova_groupext.objects import states
 from nova_groupext.objects import work_queries
+from nova_groupext.objects.aliases import Path
 from nova_groupext.objects.member import VRTMember
+from nova_groupext.objects.member_set import VRTMemberSet
 from nova_groupext.objects.policy import VRTPolicy
 from nova_groupext.objects.policy import VRTRelationship
 from nova_groupext.solver.policies import registry
 
 PARTS = (
     models.Group.subgroups,
+    models.Group.member_sets,
     models.Group.members,
     models.Group.policies,
     models.Group.relationships,
@@ -47,6 +50,7 @@ class VRTGroup(
         status=fields.EnumField(list(states.Group)),
         # The parts, in the order of the description
         subgroups=fields.ListOfStringsField(),
+        member_sets=fields.ListOfObjectsField('VRTMemberSet'),
         members=fields.ListOfObjectsField('VRTMember'),
         policies=fields.ListOfObjectsField('VRTPolicy'),
         relationships=fields.ListOfObjectsField('VRTRelationship'),
@@ -62,6 +66,7 @@ class VRTGroup(
         self.generation = 1
         row = self.to_row()
         row.subgroups = [models.Subgroup(path=p) for p in self.subgroups]
+        row.member_sets = [each.to_row() for each in self.member_sets]
         row.members = [member.to_row() for member in self.members]
         for relationship in self.relationships:
             policies = [each.to_row() for each in relationship.policies]
@@ -82,6 +87,11 @@ class VRTGroup(
         row: models.Group,
         deferred: Sequence[Attribute] = (),
     ) -> Self:
+        unread = [column.key for column in deferred]
+        member_sets = {
+            each.path: VRTMemberSet.from_row(context, each, unread)
+            for each in row.member_sets
+        }
         by_relationship = {}
         for policy in row.policies:
             by_relationship.setdefault(policy.relationship_id, []).append(
@@ -91,11 +101,9 @@ class VRTGroup(
             context,
             row,
             subgroups=[subgroup.path for subgroup in row.subgroups],
+            member_sets=[*member_sets.values()],
             members=[
-                VRTMember.from_row(
-                    context, member, unread=[column.key for column in deferred]
-                )
-                for member in row.members
+                _member(context, member, member_sets) for member in row.members
             ],
             policies=by_relationship.get(None, []),
             relationships=[
@@ -174,3 +182,17 @@ class VRTGroup(
     def is_exclusive(self) -> bool:
         """True if the group has an exclusive policy."""
         return not self.policy_types.isdisjoint(registry.exclusive_types())
+
+
+def _member(
+    context: RequestContext,
+    row: models.Member,
+    member_sets: dict[Path, VRTMemberSet],
+) -> VRTMember:
+    """Return a member with its member set.
+
+    A revision may have been committed between the queries for both.
+    """
+    described = member_sets.get(row.member_set)
+    values = {} if described is None else {'described': described}
+    return VRTMember.from_row(context, row, **values)

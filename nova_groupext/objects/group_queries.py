@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from nova_groupext.objects.group import VRTGroup
 
 # The largest column
-_NOT_IN_VIEWS = (models.Member.resolved_request,)
+_NOT_IN_VIEWS = (models.MemberSet.resolved_request,)
 
 
 class GroupQueries(base.VRTObject):

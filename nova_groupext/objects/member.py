@@ -4,10 +4,12 @@
 from collections.abc import Collection
 import datetime
 from typing import Any
+from typing import Self
 
 from nova.context import RequestContext
 from oslo_versionedobjects import base as ovo
 from oslo_versionedobjects import fields
+import sqlalchemy as sa
 
 from nova_groupext import exception
 from nova_groupext.db import api as db
@@ -19,6 +21,7 @@ from nova_groupext.objects import states
 from nova_groupext.objects.aliases import Flavor
 from nova_groupext.objects.aliases import JsonObject
 from nova_groupext.objects.aliases import Path
+from nova_groupext.objects.member_set import VRTMemberSet
 
 
 @ovo.VersionedObjectRegistry.register
@@ -29,6 +32,8 @@ class VRTMember(member_queries.MemberQueries):
     fields = base.fields_of(
         models.Member,
         status=fields.EnumField(list(states.Member)),
+        # The VRTMemberSet with the path `member_set`
+        described=fields.ObjectField('VRTMemberSet'),
         # The group's; loaded at first use
         expires_at=fields.DateTimeField(nullable=True, tzinfo_aware=False),
         has_expired=fields.BooleanField(),
@@ -46,10 +51,23 @@ class VRTMember(member_queries.MemberQueries):
             replacement_attempts=models.Member.replacement_attempts + 1,
         )
 
+    @classmethod
+    def from_row(
+        cls,
+        context: RequestContext,
+        row: models.Member,
+        unread: Collection[str] = (),
+        **values: Any,
+    ) -> Self:
+        is_read = 'described' not in sa.inspect(row).unloaded
+        if is_read and row.described is not None:
+            described = VRTMemberSet.from_row(context, row.described)
+            values = {'described': described, **values}
+        return super().from_row(context, row, unread, **values)
+
     def obj_load_attr(self, attrname: str) -> None:
-        if attrname == 'resolved_request':
-            stored = self.find_by_id(self._context, self.id)
-            loaded = {attrname: stored.resolved_request if stored else {}}
+        if attrname == 'described':
+            loaded = {attrname: self._load_member_set()}
         elif attrname in ('expires_at', 'has_expired'):
             group = db.find_one(
                 self._context, models.Group, models.Group.id == self.group_id
@@ -63,10 +81,34 @@ class VRTMember(member_queries.MemberQueries):
             setattr(self, name, value)
         self.obj_reset_changes(loaded.keys())
 
+    def _load_member_set(self) -> VRTMemberSet:
+        found = VRTMemberSet.find_row(
+            self._context,
+            models.MemberSet.group_id == self.group_id,
+            models.MemberSet.path == self.member_set,
+        )
+        if found is None:
+            # A revision has dropped the member meanwhile.
+            raise exception.GenerationConflict(group=self.group_id)
+        return found
+
     @property
-    def current_flavor(self) -> Flavor:
-        """Mapping of the server's flavor: id, name, vcpus and memory_mb."""
-        return self.server_flavor or flavor_of(self.resolved_request)
+    def resolved_request(self) -> JsonObject:
+        """Flavor and image as described; see api/resolve.py."""
+        return self.described.resolved_request
+
+    @property
+    def current_request(self) -> JsonObject:
+        """Flavor and image of its server, or those of the next one."""
+        return self.server_request or self.resolved_request
+
+    @property
+    def has_other_flavor(self) -> bool:
+        """True if its server is to be resized to the described flavor."""
+        return self.server_request is not None and (
+            self.server_request['flavor_id']
+            != self.resolved_request['flavor_id']
+        )
 
     def redeem_obstacle(self) -> str | None:
         """Return the reason why no server can redeem this member, or None.
@@ -130,9 +172,9 @@ class VRTMember(member_queries.MemberQueries):
 
 
 def flavor_of(request: JsonObject) -> Flavor:
-    """Return the described flavor.
+    """Return the flavor of a resolved request.
 
-    :param request: resolved_request of a member
+    :param request: see api/resolve.py
     """
     flavor = request['flavor']['nova_object.data']
     return {

@@ -48,7 +48,7 @@ class MemberQueries(base.VRTObject):
             models.Member,
             models.Member.path == path,
             *_is_in_group(group_uuid, project_id),
-            load=(models.Member.group,),
+            load=(models.Member.group, models.Member.described),
         )
         if row is None:
             raise exception.MemberNotFound(group=group_uuid, member=path)
@@ -83,7 +83,7 @@ class MemberQueries(base.VRTObject):
             models.Member,
             (models.Member.member_set == path) | (start == below),
             *_is_in_group(group_uuid, project_id),
-            load=(models.Member.group,),
+            load=(models.Member.group, models.Member.described),
         )
         if not rows:
             raise exception.MemberNotFound(group=group_uuid, member=path)
@@ -234,6 +234,7 @@ class MemberQueries(base.VRTObject):
             (models.Member.group_id, models.Member.member_set),
             models.Member.id.not_in(excluded_ids),
             *_counts_for_quota(project_id),
+            load=(models.Member.described,),
         )
         return [(cls.from_row(context, row), count) for row, count in counts]
 
@@ -251,7 +252,7 @@ class MemberQueries(base.VRTObject):
         return cls.list_rows(
             context,
             models.Member.id.not_in(excluded_ids),
-            models.Member.server_flavor.is_not(None),
+            models.Member.server_request.is_not(None),
             models.Member.group_id == models.Group.id,
             models.Group.project_id == project_id,
             sa.exists().where(

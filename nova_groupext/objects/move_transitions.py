@@ -120,7 +120,7 @@ def _update_location(
 
 def _release_reservation(context: RequestContext, member: VRTMember) -> None:
     """Release a reservation whose server has the described flavor."""
-    member.update_row(context, server_flavor=None)
+    member.update_row(context, server_request=None)
     VRTHold.update_rows(
         context,
         models.Hold.resize_member_id == member.id,

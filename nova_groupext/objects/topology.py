@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Conversion between the topology of the API and its stored rows."""
 
+import collections
 from collections.abc import Callable
 from collections.abc import Mapping
 from typing import Any
@@ -8,30 +9,23 @@ from typing import Any
 from nova_groupext.objects.aliases import JsonObject
 from nova_groupext.objects.aliases import Path
 from nova_groupext.objects.group import VRTGroup
-from nova_groupext.objects.member import VRTMember
-
-COUNTS = ('count', 'min_count')
-# Keys of a member's description that are not part of its spec
-NOT_IN_SPEC = (*COUNTS, 'policies')
+from nova_groupext.objects.member_set import VRTMemberSet
 
 
 def compose(
-    group: VRTGroup, describe: Callable[[VRTMember], Mapping[str, Any]]
+    group: VRTGroup, describe: Callable[[VRTMemberSet], Mapping[str, Any]]
 ) -> JsonObject:
     """Return the group's topology as the nested mapping of the API.
 
-    :param describe: returns the description of a member set; called with one
-        of its members
+    :param describe: returns the description of a member set
     """
     nodes = {'': {}}
     for path in group.subgroups:
         _insert(nodes, 'groups', path, nodes.setdefault(path, {}))
-    for member in group.members:
-        if member.member_set not in nodes:
-            nodes[member.member_set] = dict(describe(member))
-            _insert(
-                nodes, 'members', member.member_set, nodes[member.member_set]
-            )
+    for member_set in group.member_sets:
+        path = member_set.path
+        nodes[path] = dict(describe(member_set))
+        _insert(nodes, 'members', path, nodes[path])
     for policy in group.policies:
         nodes[policy.at].setdefault('policies', []).append(policy.definition)
     for relationship in group.relationships:
@@ -45,17 +39,26 @@ def compose(
     return nodes['']
 
 
-def counts(description: Mapping[str, Any]) -> dict[str, int]:
-    """Return the counts in a member's description, as integers.
+def present_counts(
+    group: VRTGroup,
+) -> Callable[[VRTMemberSet], JsonObject]:
+    """Return a function that describes a member set by its members.
 
-    JSON input may contain 4.0, which is a whole number too.
+    It returns the counts, and the indexes of the members that there are.
     """
-    return {key: int(description[key]) for key in COUNTS if key in description}
+    indexes = collections.defaultdict(list)
+    for member in group.members:
+        if member.path != member.member_set:
+            index = int(member.path.removeprefix(f'{member.member_set}-'))
+            indexes[member.member_set].append(index)
 
+    def describe(member_set: VRTMemberSet) -> JsonObject:
+        counts = member_set.counts
+        if 'count' not in counts:
+            return counts
+        return {**counts, 'indexes': sorted(indexes[member_set.path])}
 
-def spec(description: Mapping[str, Any]) -> JsonObject:
-    """Return a member's description without counts and policies."""
-    return {k: v for k, v in description.items() if k not in NOT_IN_SPEC}
+    return describe
 
 
 def _insert(

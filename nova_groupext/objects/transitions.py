@@ -33,7 +33,7 @@ from nova_groupext.objects.member import VRTMember
 _HELD = {
     'status': states.Member.HELD,
     'server_uuid': None,
-    'server_flavor': None,
+    'server_request': None,
     'fault': None,
     'held_since': sa.func.coalesce(models.Member.held_since, clock.now()),
 }

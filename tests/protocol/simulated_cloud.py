@@ -49,9 +49,6 @@ APART = {
 }
 ADOPTED_PATH = 'm-3'
 
-# Id of the flavor to which servers are resized.
-RESIZED_FLAVOR_ID = 7
-
 _EXCLUSIVE_PROVIDERS = (
     'SELECT provider_uuid FROM vrt_holds JOIN vrt_groups '
     'ON vrt_groups.id = group_id WHERE member_id IS NOT NULL '
@@ -538,16 +535,7 @@ class SimulatedCloud(fixtures.Fixture):
             self.deployment.context,
             self.deployment.member(self.uuid, path),
         )
-        db.compare_and_set(
-            context,
-            models.Member,
-            models.Member.id == member.id,
-            server_flavor={'name': 'small', 'vcpus': 1},
-            resolved_request={
-                **member.resolved_request,
-                'flavor': {'nova_object.data': {'id': RESIZED_FLAVOR_ID}},
-            },
-        )
+        member.update_row(context, server_request=deployment.SMALL)
         placement = groups.placement(self.spare, deployment.MEMBER_VCPUS)
         reservation = objects.VRTHold.reservation(member, placement)
         reservation.create(context)
@@ -579,7 +567,8 @@ class SimulatedCloud(fixtures.Fixture):
             self.deployment.move_server, self.uuid, path, provider, claim
         )
         if self._move(server, provider, claim_move):
-            self.deployment.server_flavors[server] = RESIZED_FLAVOR_ID
+            flavor = deployment.FLAVOR['flavor_id']
+            self.deployment.server_flavors[server] = flavor
 
     def _move(self, server, provider, claim_move):
         """Move a server; its migration has its allocations meanwhile.

@@ -51,6 +51,21 @@ from tests.services import process_fixtures
 
 PROJECT = 'project'
 MEMBER_VCPUS = fake_nova.MEMBER_VCPUS
+# Resolved requests of members, and of a server that is to be resized
+FLAVOR, SMALL = (
+    {
+        'flavor_id': name,
+        'flavor': {
+            'nova_object.data': {
+                'id': name,
+                'name': name,
+                'vcpus': vcpus,
+                'memory_mb': 0,
+            }
+        },
+    }
+    for name, vcpus in (('medium', MEMBER_VCPUS), ('small', 1))
+)
 # Long enough for every lease, and for a request that is under way.
 LATER = 1 + max(300, release_holds.REQUEST_LIFETIME)
 
@@ -175,12 +190,11 @@ class Deployment(fixtures.Fixture):
         """
         group, draft = self.group(uuid), _unstored_group(providers, policies)
         servers = dict(adopts)
-        requests = {each.path: each.resolved_request for each in group.members}
         for member in draft.members:
             member.server_uuid = servers.get(member.path)
-            member.resolved_request = requests.get(
-                member.path, member.resolved_request
-            )
+        draft.member_sets[0].resolved_request = group.member_sets[
+            0
+        ].resolved_request
         drafts.store(self.context, group, draft)
         return draft.uuid
 
@@ -235,12 +249,7 @@ class Deployment(fixtures.Fixture):
         :returns: VRTHold of the reservation
         """
         member = self.member(uuid, path)
-        db.compare_and_set(
-            self.context,
-            models.Member,
-            models.Member.id == member.id,
-            server_flavor={'name': 'small', 'vcpus': 1},
-        )
+        member.update_row(self.context, server_request=SMALL)
         reservation = objects.VRTHold.reservation(
             member, groups.placement(provider, MEMBER_VCPUS)
         )
@@ -412,27 +421,23 @@ class Deployment(fixtures.Fixture):
 
 
 def _unstored_group(providers, policies=()):
+    described = groups.member_set(
+        'm',
+        FLAVOR,
+        count=len(providers),
+        placements={
+            path: dataclasses.asdict(groups.placement(provider, MEMBER_VCPUS))
+            for path, provider in providers.items()
+        },
+    )
     return groups.unstored(
         project_id=PROJECT,
         expires_in=1000 * LATER,
         subgroups=[],
         policies=[groups.policy('', each) for each in policies],
         relationships=[],
-        members=[
-            VRTMember(
-                path=path,
-                member_set='m',
-                status=states.Member.TENTATIVE,
-                description={
-                    'count': len(providers),
-                    'placement': dataclasses.asdict(
-                        groups.placement(provider, MEMBER_VCPUS)
-                    ),
-                },
-                resolved_request={},
-            )
-            for path, provider in providers.items()
-        ],
+        member_sets=[described],
+        members=[groups.member(path, described) for path in providers],
     )
 
 

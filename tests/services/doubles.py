@@ -24,7 +24,9 @@ from nova_groupext.solver.model import problems
 
 def describe_hosts(group, current):
     """Return the placement that each member of a group describes."""
-    return lambda member: MemberPlacement(**member.description['placement'])
+    return lambda member: MemberPlacement(
+        **member.described.description['placements'][member.path]
+    )
 
 
 class FixedPlan:

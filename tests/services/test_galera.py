@@ -100,8 +100,8 @@ class GaleraTestCase(base.BaseTestCase):
 
     def create(self, **values):
         group = groups.unstored(**values)
-        for member in group.members:
-            member.resolved_request = REQUEST
+        for member_set in group.member_sets:
+            member_set.resolved_request = REQUEST
         group.create(self.context)
         return group
 

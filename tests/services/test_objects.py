@@ -396,7 +396,7 @@ class StoredValues(Objects):
 
         self.assertEqual(
             groups.TOPOLOGY,
-            topology.compose(group, lambda member: member.description),
+            topology.compose(group, lambda each: each.description),
         )
 
     def test_stored_json_is_unchanged(self):
@@ -436,15 +436,13 @@ class StoredValues(Objects):
 
     def test_longest_path_is_stored(self):
         path = '🐘' * 512
-        group = self.create(members=[groups.member(path, path, {})])
+        group = self.create(**groups.single_members([path]))
 
         self.assertEqual(path, self.member(group, path).path)
 
     def test_similar_paths_are_different(self):
         paths = ['db', 'DB', 'Db', 'dß', 'dss', 'dä', 'da', '東京', '🐘', '🐢']
-        group = self.create(
-            members=[groups.member(path, path, {}) for path in paths]
-        )
+        group = self.create(**groups.single_members(paths))
 
         self.assertEqual(paths, [each.path for each in group.members])
         for path in paths:

@@ -29,8 +29,8 @@ class Projects:
 
     def create(self, **values):
         group = groups.unstored(**values)
-        for member in group.members:
-            member.resolved_request = REQUEST
+        for member_set in group.member_sets:
+            member_set.resolved_request = REQUEST
         group.create(context.get_admin_context())
         return group
 

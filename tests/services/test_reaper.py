@@ -10,8 +10,6 @@ from nova_groupext import exception
 from nova_groupext import faultpoints
 from nova_groupext import objects
 from nova_groupext.conf import CONF
-from nova_groupext.db import api as db
-from nova_groupext.db import models
 from nova_groupext.objects import states
 from nova_groupext.objects import watched_holds
 from nova_groupext.scheduler.audit import audit
@@ -673,15 +671,8 @@ class TestTwoProviders(ReaperCase):
         member = self.deployment.member(uuid, 'm-0')
         part = {'resources': {'VCPU': deployment.MEMBER_VCPUS}}
         both = dict.fromkeys(providers, part)
-        db.compare_and_set(
-            self.deployment.context,
-            models.Member,
-            models.Member.id == member.id,
-            description={
-                **member.description,
-                'placement': {
-                    **member.description['placement'],
-                    'allocations': both,
-                },
-            },
+        description = member.described.description
+        description['placements'][member.path]['allocations'] = both
+        member.described.update_row(
+            self.deployment.context, description=description
         )

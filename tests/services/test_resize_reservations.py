@@ -16,7 +16,7 @@ from tests.services import databases
 from tests.services import servers
 from tests.services import test_objects
 
-SMALL = {'name': 'small', 'vcpus': 1}
+SMALL = {'flavor_id': 'small'}
 
 
 @databases.on(*servers.DATABASES)
@@ -56,7 +56,7 @@ class ResizeReservations(test_objects.Objects):
                 {
                     'status': states.Member.ACTIVE,
                     'server_uuid': self.server,
-                    'server_flavor': SMALL,
+                    'server_request': SMALL,
                 },
             ),
         ):
@@ -87,7 +87,7 @@ class ResizeReservations(test_objects.Objects):
         growing = objects.VRTMember.list_resizing(
             self.requester, 'project', **kwargs
         )
-        return [(each.path, each.server_flavor) for each in growing]
+        return [(each.path, each.server_request) for each in growing]
 
     def test_reservation_is_found_until_the_server_is_resized(self):
         group, member, hold, reservation = self.growing()
@@ -107,7 +107,7 @@ class ResizeReservations(test_objects.Objects):
         fresh = self.get(group)
         self.assertEqual(
             (states.Group.ACTIVE, None),
-            (fresh.status, fresh.members[0].server_flavor),
+            (fresh.status, fresh.members[0].server_request),
         )
         by_uuid = {each.uuid: each for each in self.holds(group)}
         self.assertEqual(states.Hold.RELEASING, by_uuid[uuid].status)

@@ -44,7 +44,9 @@ class Deadlocks:
             futures.ThreadPoolExecutor(1) as pool,
         ):
             other.exec_driver_sql(self.PATIENCE)
-            other.execute(sa.update(models.Member).values(member_set='other'))
+            other.execute(
+                sa.update(models.Member).values(replacement_attempts=7)
+            )
             self.listen()
             held = pool.submit(
                 transitions.hold_group,
@@ -61,8 +63,8 @@ class Deadlocks:
             (states.Group.HELD, 'other'), (stored.status, stored.description)
         )
         self.assertEqual(
-            {(states.Member.HELD, 'other')},
-            {(member.status, member.member_set) for member in stored.members},
+            {(states.Member.HELD, 7)},
+            {(m.status, m.replacement_attempts) for m in stored.members},
         )
         self.assertEqual(1, len(self.deadlocks), self.deadlocks)
 

@@ -117,12 +117,11 @@ class Operations(fixtures.Fixture):
     def plan(self):
         """Describe a group, and plan it."""
         is_exclusive = self._random.random() < SHARE_EXCLUSIVE
-        group = groups.equal_members(
+        group = self._random_members(
             self._random.randint(1, MAX_MEMBERS),
             policies=[groups.policy('', EXCLUSIVE)] if is_exclusive else [],
             expires_in=self._random.choice(LIFETIMES_SECONDS),
         )
-        self._draw_requests(group, {})
         group.create(self._context)
         return self._plan(group)
 
@@ -136,27 +135,35 @@ class Operations(fixtures.Fixture):
             for member in group.members
             if member.status in states.MEMBER_HAS_SERVER
         ]
-        draft = groups.equal_members(
+        draft = self._random_members(
             self._random.randint(max(servers, default=0) + 1, MAX_MEMBERS),
+            earlier={
+                each.path: each.resolved_request for each in group.member_sets
+            },
             policies=group.policies,
             expires_in=group.expires_in,
-        )
-        self._draw_requests(
-            draft, {each.path: each.resolved_request for each in group.members}
         )
         drafts.store(self._context, group, draft)
         return self._plan(draft)
 
-    def _draw_requests(self, group, earlier_requests):
-        """Draw the VCPUs of new members; earlier members keep theirs.
+    def _random_members(self, number, earlier=None, **values):
+        """Return a group of some members, not stored yet.
 
-        :param earlier_requests: {path: request} of the earlier members
+        :param earlier: {path: request} of the members that had one before
         """
-        for member in group.members:
-            vcpus = self._random.randint(1, MAX_VCPUS)
-            member.resolved_request = earlier_requests.get(
-                member.path, {'VCPU': vcpus}
-            )
+        requests = {
+            f'm-{index}': {'VCPU': self._random.randint(1, MAX_VCPUS)}
+            for index in range(number)
+        } | (earlier or {})
+        return groups.unstored(
+            **groups.members_of(
+                *(
+                    groups.member_set(f'm-{index}', requests[f'm-{index}'])
+                    for index in range(number)
+                )
+            ),
+            **{'subgroups': [], 'relationships': [], **values},
+        )
 
     def _plan(self, group):
         """Plan a group or a draft, and return its status."""

@@ -66,10 +66,10 @@ def _member(group, member, plan, may_see_hosts):
 
 def _resize(member, reservation, may_see_hosts):
     """Return the pending resize of a member's server, or None."""
-    if member.status != states.Member.ACTIVE or not member.server_flavor:
+    if member.status != states.Member.ACTIVE or not member.has_other_flavor:
         return None
     view = {
-        'from': member.server_flavor['name'],
+        'from': member_obj.flavor_of(member.server_request)['name'],
         'to': member_obj.flavor_of(member.resolved_request)['name'],
         'held': reservation is not None,
     }

@@ -17,6 +17,7 @@ from nova_groupext.db.models.capacity import Hold
 from nova_groupext.db.models.capacity import Move
 from nova_groupext.db.models.definition import Group
 from nova_groupext.db.models.definition import Member
+from nova_groupext.db.models.definition import MemberSet
 from nova_groupext.db.models.definition import Plan
 from nova_groupext.db.models.definition import Policy
 from nova_groupext.db.models.definition import Proposal
@@ -38,6 +39,7 @@ __all__ = [
     'Key',
     'Lease',
     'Member',
+    'MemberSet',
     'Move',
     'Plan',
     'Planner',

@@ -61,6 +61,9 @@ class Group(base.Base):
     subgroups = orm.relationship(
         'Subgroup', order_by='Subgroup.id', cascade='all, delete-orphan'
     )
+    member_sets = orm.relationship(
+        'MemberSet', order_by='MemberSet.id', cascade='all, delete-orphan'
+    )
     members = orm.relationship(
         'Member',
         order_by='Member.id',
@@ -91,6 +94,19 @@ class Subgroup(base.Base):
     path = sa.Column(base.PATH, nullable=False)
 
 
+class MemberSet(base.Base):
+    """An entry of ``members``: a single member, or several that are alike."""
+
+    __tablename__ = 'vrt_member_sets'
+
+    group_id = base.group_key()
+    path = sa.Column(base.PATH, nullable=False)
+    # The tenant's input: flavor, image, availability_zone, count...
+    description = sa.Column(sa.JSON, nullable=False)
+    # The flavor and image that Nova resolved for that input.
+    resolved_request = sa.Column(sa.JSON, nullable=False)
+
+
 class Member(base.Base):
     """A server of the group, tentative until it is redeemed."""
 
@@ -106,6 +122,14 @@ class Member(base.Base):
     path = sa.Column(base.PATH, nullable=False)
     # The path without the index: the path of the member set.
     member_set = sa.Column(base.PATH, nullable=False)
+    described = orm.relationship(
+        MemberSet,
+        primaryjoin=sa.and_(
+            orm.foreign(group_id) == orm.remote(MemberSet.group_id),
+            orm.foreign(member_set) == orm.remote(MemberSet.path),
+        ),
+        viewonly=True,
+    )
     status = sa.Column(sa.String(16), nullable=False)
     fault = sa.Column(sa.Text)
     fault_at = sa.Column(sa.DateTime)
@@ -116,13 +140,9 @@ class Member(base.Base):
     # held for the resize of its server.
     held_since = sa.Column(sa.DateTime)
     reservation_since = sa.Column(sa.DateTime)
-    # The tenant's input: flavor, image, availability_zone, count...
-    description = sa.Column(sa.JSON, nullable=False)
-    # The flavor and image that Nova resolved for that input.
-    resolved_request = sa.Column(sa.JSON, nullable=False)
-    # {id, name, vcpus, memory_mb} of the server's present flavor, until it is
-    # resized to the described one; null if they are the same.
-    server_flavor = sa.Column(sa.JSON(none_as_null=True))
+    # The resolved request that its server was created with, or has been
+    # resized to; null if it is that of the member set.
+    server_request = sa.Column(sa.JSON(none_as_null=True))
 
 
 class Policy(base.Base):

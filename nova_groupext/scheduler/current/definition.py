@@ -7,6 +7,7 @@ from nova_groupext.conf import vrt
 from nova_groupext.objects import topology
 from nova_groupext.solver.language import parser
 from nova_groupext.solver.language import paths
+from nova_groupext.solver.language import schemas
 from nova_groupext.solver.model import problems
 from nova_groupext.solver.policies import base
 from nova_groupext.solver.policies import registry
@@ -22,9 +23,7 @@ def read(group, outsiders=()):
     :raises: UnknownPolicyType
     """
     check_policy_types(group)
-    body = topology.compose(
-        group, lambda member: topology.counts(member.description)
-    )
+    body = topology.compose(group, topology.present_counts(group))
     scopes = {
         policy.definition['scope']
         for part in (group, *group.relationships)
@@ -33,7 +32,7 @@ def read(group, outsiders=()):
     return parser.parse(
         body,
         levels={*vrt.levels(CONF), *scopes},
-        member_schema={},
+        member_schema={'properties': schemas.INDEXES},
         outsiders=[paths.outside('', path) for path in outsiders],
     )
 

@@ -88,7 +88,7 @@ def _may_be_resized(member, current, is_same, is_replacement):
         return False
     if is_replacement and path not in current.reservations:
         return False
-    return not is_same or member.server_flavor is not None
+    return not is_same or member.server_request is not None
 
 
 def _check_can_change(group, member):
@@ -130,12 +130,12 @@ def with_flavors(draft, group, paths):
 
     :param paths: of these members
     """
-    flavor_of = {
-        member.path: member.current_flavor
+    request_of = {
+        member.path: member.current_request
         for member in group.members
         if member.path in paths
     }
     members = [member for member in draft.members if member.path in paths]
     for member in members:
-        member.server_flavor = flavor_of[member.path]
+        member.server_request = request_of[member.path]
     return members

@@ -225,7 +225,7 @@ class _MemberUpdate:
         if not (
             _may_hold_again(values['status'])
             # Otherwise the hold does not match the member's description.
-            and member.server_flavor is None
+            and not member.has_other_flavor
             and VRTGroup.is_redeemable(self._context, member.group_id)
         ):
             ownership.end(self._context, hold, member, values)

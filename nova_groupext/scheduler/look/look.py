@@ -118,24 +118,30 @@ class _Reading:
 
     def _classify(self):
         """Return ({name: MemberClass}, {path: name}), members in order."""
-        class_by_key, class_of = {}, {}
-        for member in self._group.members:
-            key = request_specs.key(member)
+        class_by_key, class_of_set = {}, {}
+        with_members = {member.member_set for member in self._group.members}
+        for member_set in self._group.member_sets:
+            if member_set.path not in with_members:
+                continue
+            key = request_specs.key(member_set)
             if key not in class_by_key:
                 spec = request_specs.make_spec(
                     self._context,
-                    member,
+                    member_set,
                     self._group.project_id,
                     self._group.user_id,
                 )
                 name = f'class-{len(class_by_key)}'
                 class_by_key[key] = snapshot.MemberClass(name, spec)
-            class_of[member.path] = class_by_key[key].name
+            class_of_set[member_set.path] = class_by_key[key].name
         classes = {
             member_class.name: member_class
             for member_class in class_by_key.values()
         }
-        return classes, class_of
+        return classes, {
+            member.path: class_of_set[member.member_set]
+            for member in self._group.members
+        }
 
     def _find_candidates(self, member_class):
         """Query Placement for the hosts with capacity for one member."""

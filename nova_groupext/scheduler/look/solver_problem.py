@@ -9,6 +9,9 @@ from nova_groupext.scheduler.nova import hosts
 from nova_groupext.scheduler.placement import overcommitment
 from nova_groupext.solver.model import problems
 
+# Class of member sets without members
+NO_CLASS = ''
+
 
 class ProblemBuilder:
     """Builder of one problem.
@@ -43,6 +46,11 @@ class ProblemBuilder:
         :param classes: {class name: snapshot.MemberClass}
         :param class_of: {member path: class name}
         """
+        class_of_set = {
+            member.member_set: class_of[member.path]
+            for member in self._group.members
+        }
+        counts = topology.present_counts(self._group)
         return problems.parse(
             {
                 'version': 1,
@@ -54,9 +62,9 @@ class ProblemBuilder:
                 },
                 'topology': topology.compose(
                     self._group,
-                    lambda member: {
-                        'class': class_of[member.path],
-                        **topology.counts(member.description),
+                    lambda member_set: {
+                        'class': class_of_set.get(member_set.path, NO_CLASS),
+                        **counts(member_set),
                     },
                 ),
                 'seed': CONF.vrt.solver_seed,

@@ -15,18 +15,21 @@ from oslo_serialization import jsonutils
 from oslo_utils import uuidutils
 
 
-def key(member):
-    """Return a string that is equal for members with the same needs."""
-    return jsonutils.dumps(member.resolved_request, sort_keys=True)
+def key(described):
+    """Return a string that is equal for members with the same needs.
+
+    :param described: VRTMember or VRTMemberSet
+    """
+    return jsonutils.dumps(described.resolved_request, sort_keys=True)
 
 
-def make_spec(context, member, project_id, user_id):
+def make_spec(context, described, project_id, user_id):
     """Return the RequestSpec of a server that does not exist yet.
 
-    :param member: VRTMember; its ``resolved_request`` contains what the API
-        resolved when the group was defined
+    :param described: VRTMember or VRTMemberSet; its ``resolved_request``
+        contains what the API resolved when the group was defined
     """
-    request = member.resolved_request
+    request = described.resolved_request
     image = request['image'] and objects.ImageMeta.obj_from_primitive(
         request['image'], context
     )

@@ -100,7 +100,7 @@ def _record_host(context, placement_client, member, hold, moves, server):
 
 def _is_resized(member, server):
     """Check whether a server was resized to the flavor in the definition."""
-    if member.server_flavor is None:
+    if member.server_request is None:
         return False
     flavor = member.resolved_request['flavor']['nova_object.data']
     return server.flavor == flavor['id']

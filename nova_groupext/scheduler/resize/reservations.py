@@ -80,7 +80,7 @@ def _follow(context, placement_client, leases, reservation, member, changes):
 def _end_reason(context, reservation, member):
     """Return why a reservation has to end; None if it is kept."""
     if member.status != states.Member.SHELVED and (
-        member.status != states.Member.ACTIVE or member.server_flavor is None
+        member.status != states.Member.ACTIVE or not member.has_other_flavor
     ):
         return 'there is no server to resize or unshelve'
     if hosts.is_out_of_service(

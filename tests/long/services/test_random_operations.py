@@ -392,7 +392,9 @@ class RandomOperations(stateful.RuleBasedStateMachine):
         return group.status, {
             member.path: model.MemberState(
                 member.status,
-                member.description['placement']['provider'],
+                member.described.description['placements'][member.path][
+                    'provider'
+                ],
                 member.server_uuid if member.id in redeemed else None,
             )
             for member in group.members

@@ -67,8 +67,8 @@ class GroupTestCase(base.BaseTestCase):
         """Return a VRTGroup that is not stored yet."""
         group_body, parsed = describe.read_body(body(topology, **values))
         group = describe.build_group(self.context, group_body, parsed)
-        for member in group.members:
-            member.resolved_request = member_request or request()
+        for member_set in group.member_sets:
+            member_set.resolved_request = member_request or request()
         return group
 
     def store_group(self, *args, **values):

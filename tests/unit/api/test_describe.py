@@ -213,8 +213,8 @@ class TestGroup(base.GroupTestCase):
         self.assertEqual(topology, describe.compose_topology(group))
         self.assertEqual(['g/a'], [policy.at for policy in group.policies])
         self.assertEqual(
-            [{**base.SMALL, 'count': 2}] * 2,
-            [member.description for member in group.members],
+            [{**base.SMALL, 'count': 2}],
+            [member_set.description for member_set in group.member_sets],
         )
 
     def test_counted_members_are_expanded(self):

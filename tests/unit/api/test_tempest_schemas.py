@@ -149,11 +149,16 @@ class TestGroups(SchemaCase, base.GroupTestCase):
         member.fault, member.fault_at = 'It broke.', timeutils.utcnow()
         member.status = states.Member.ACTIVE
         member.server_uuid = SERVER
-        small = flavor.Flavor(
-            flavorid='s', name='small', vcpus=1, memory_mb=512
+        small, tiny = (
+            flavor.Flavor(flavorid=name, name=name, vcpus=1, memory_mb=512)
+            for name in ('small', 'tiny')
         )
-        member.resolved_request = base.request(flavor=small.obj_to_primitive())
-        member.server_flavor = {'id': 't', 'name': 'tiny'}
+        member.described.resolved_request = base.request(
+            flavor=small.obj_to_primitive()
+        )
+        member.server_request = base.request(
+            'tiny', flavor=tiny.obj_to_primitive()
+        )
         return group
 
     def plan(self, status, answer, group=None):

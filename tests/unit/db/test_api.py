@@ -48,6 +48,7 @@ class TestAbortedTransactions(base.BaseTestCase):
             {
                 'vrt_groups': 1,
                 'vrt_subgroups': 1,
+                'vrt_member_sets': 2,
                 'vrt_members': 3,
                 'vrt_policies': 3,
                 'vrt_relationships': 1,

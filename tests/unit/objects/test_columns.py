@@ -23,11 +23,6 @@ DRAFT_STATE = {
     *('revises_id', 'movable_paths', 'keep_server', 'is_binding'),
     'excluded_nodes',
 }
-MEMBER_STATE = {
-    *('group_id', 'path', 'status', 'fault', 'fault_at', 'server_uuid'),
-    *('replacement_attempts', 'held_since', 'reservation_since'),
-    'server_flavor',
-}
 HOLD_STATE = {
     *('uuid', 'status', 'server_uuid', 'if_compensated', 'ends_with_swap'),
     *('watched_at', 'checks', 'lost'),
@@ -47,11 +42,6 @@ class TestColumns(base.BaseTestCase):
         self.assert_sorted_out(
             *(models.Group, definitions.GROUP_COLUMNS, copied),
             *(GROUP_STATE, DRAFT_STATE),
-        )
-
-    def test_revision_updates_the_definition_of_a_member(self):
-        self.assert_sorted_out(
-            models.Member, definitions.MEMBER_COLUMNS, MEMBER_STATE
         )
 
     def test_successor_copies_the_capacity_of_a_hold(self):

@@ -25,7 +25,7 @@ class TestGroup(base.GroupTestCase):
 
         self.assertEqual(
             groups.TOPOLOGY,
-            topology.compose(group, lambda member: member.description),
+            topology.compose(group, lambda each: each.description),
         )
 
     def test_new_group_is_planning(self):
@@ -68,11 +68,7 @@ class TestGroup(base.GroupTestCase):
 
     def test_paths_are_case_sensitive(self):
         group = self.create(
-            members=[
-                groups.member('db', 'db', {}),
-                groups.member('DB', 'DB', {}),
-            ],
-            relationships=[],
+            **groups.single_members(['db', 'DB']), relationships=[]
         )
 
         self.assertEqual(['db', 'DB'], [m.path for m in group.members])

@@ -100,6 +100,16 @@ def upgrade():
     _index('vrt_subgroups', 'group_id')
 
     _create(
+        'vrt_member_sets',
+        sa.Column('group_id', sa.Integer, nullable=False),
+        sa.Column('path', PATH, nullable=False),
+        sa.Column('description', sa.JSON, nullable=False),
+        sa.Column('resolved_request', sa.JSON, nullable=False),
+        _foreign_key('vrt_member_sets', 'group_id', 'vrt_groups', 'CASCADE'),
+    )
+    _index('vrt_member_sets', 'group_id')
+
+    _create(
         'vrt_members',
         sa.Column('group_id', sa.Integer, nullable=False),
         sa.Column('path', PATH, nullable=False),
@@ -111,9 +121,7 @@ def upgrade():
         sa.Column('replacement_attempts', sa.Integer, nullable=False),
         sa.Column('held_since', sa.DateTime),
         sa.Column('reservation_since', sa.DateTime),
-        sa.Column('description', sa.JSON, nullable=False),
-        sa.Column('resolved_request', sa.JSON, nullable=False),
-        sa.Column('server_flavor', sa.JSON),
+        sa.Column('server_request', sa.JSON),
         _foreign_key('vrt_members', 'group_id', 'vrt_groups', 'CASCADE'),
         _unique('vrt_members', 'group_id', 'path'),
     )

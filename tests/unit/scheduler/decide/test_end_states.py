@@ -15,7 +15,7 @@ class TestEndStates(base.BaseTestCase):
     def ends(self, resizes=None, targets=None):
         group = groups.unstored(
             subgroups=[],
-            members=[groups.member(path, path, {}) for path in 'ab'],
+            **groups.single_members('ab'),
             policies=[
                 groups.policy('', {'type': 'anti-affinity', 'scope': 'host'})
             ],

@@ -93,8 +93,9 @@ class TestMove(base.HeldGroupTestCase):
         self.assertIsNone(self.move.start(self.context, self.location))
 
     def test_move_begins_although_a_member_was_added(self):
-        new = groups.member('new', 'new', {})
-        self.revise(members=[*groups.unstored().members, new])
+        new = groups.member_set('new')
+        member_sets = [*groups.unstored().member_sets, new]
+        self.revise(**groups.members_of(*member_sets))
 
         self.assertIsNotNone(self.move.start(self.context, self.location))
 
@@ -107,8 +108,8 @@ class TestMove(base.HeldGroupTestCase):
         self.assert_no_member(exception.GroupNotFound)
 
     def test_server_removed_from_its_group_is_no_member(self):
-        others = groups.unstored().members[1:]
-        self.revise(members=others, keep_server=True)
+        others = groups.unstored().member_sets[1:]
+        self.revise(**groups.members_of(*others), keep_server=True)
         self.assert_no_member(exception.MemberNotFound)
 
     def assert_no_member(self, error):

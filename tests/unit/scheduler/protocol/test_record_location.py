@@ -11,6 +11,7 @@ from nova_groupext.objects.move import VRTMove
 from nova_groupext.scheduler.nova import hosts
 from nova_groupext.scheduler.nova import servers
 from nova_groupext.scheduler.protocol import record_location
+from tests.services import deployment
 from tests.unit.scheduler import base
 
 LIVE = servers.ServerOutcome.LIVE
@@ -132,14 +133,13 @@ class TestRecordLocation(base.ProtocolTestCase):
             self.context,
             models.Member,
             models.Member.server_uuid == self.server,
-            server_flavor={'name': 'small'},
-            resolved_request={'flavor': {'nova_object.data': {'id': 7}}},
+            server_request=deployment.SMALL,
         )
 
-        self.record(self.other, flavor=7)
+        self.record(self.other, flavor='medium')
 
         member = self.deployment.member(self.uuid, 'm-0')
-        self.assertIsNone(member.server_flavor)
+        self.assertIsNone(member.server_request)
         self.assertEqual(('ACTIVE', [self.other], []), self.hosts())
         [hold] = self.holds(self.uuid)
         self.assertEqual({'VCPU': 4}, hold.amounts())

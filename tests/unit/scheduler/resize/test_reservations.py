@@ -92,7 +92,7 @@ class TestFollowReservations(base.ProtocolTestCase):
         self.assert_held_again()
 
     def test_reservation_without_a_server_to_resize_ends(self):
-        self.change_member(server_flavor=None)
+        self.change_member(server_request=None)
 
         self.follow()
 
@@ -121,7 +121,7 @@ class TestFollowReservations(base.ProtocolTestCase):
         self.assertEqual('HELD', self.current().status)
 
     def test_reservation_of_a_server_that_stays_shelved_ends(self):
-        self.change_member(status=states.Member.SHELVED, server_flavor=None)
+        self.change_member(status=states.Member.SHELVED, server_request=None)
         self.sleep(1)
         self.follow()
         self.assertEqual('HELD', self.current().status)

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A member set: an entry of ``members`` in a group's definition.
+
+It describes a single member, or several that are alike.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from oslo_versionedobjects import base as ovo
+
+from nova_groupext.db import models
+from nova_groupext.objects import base
+from nova_groupext.objects.aliases import JsonObject
+
+COUNTS = ('count', 'min_count', 'max_count')
+# Keys of a description that are not part of its spec
+NOT_IN_SPEC = (*COUNTS, 'policies')
+# Keys of resolved requests
+_KIND_OF_SERVER = ('flavor_id', 'image_id', 'is_bfv', 'availability_zone')
+
+
+@ovo.VersionedObjectRegistry.register
+class VRTMemberSet(base.VRTObject):
+    VERSION = '1.0'
+    MODEL = models.MemberSet
+
+    fields = base.fields_of(models.MemberSet)
+
+    def obj_load_attr(self, attrname: str) -> None:
+        """Load the resolved request, which views do not read."""
+        if attrname != 'resolved_request':
+            return super().obj_load_attr(attrname)
+        stored = self.find_by_id(self._context, self.id)
+        self.resolved_request = stored.resolved_request if stored else {}
+        self.obj_reset_changes([attrname])
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Counts of the description, as integers.
+
+        JSON input may contain 4.0, which is a whole number too.
+        """
+        return {
+            key: int(self.description[key])
+            for key in COUNTS
+            if key in self.description
+        }
+
+    @property
+    def spec(self) -> JsonObject:
+        """Description without counts."""
+        return spec(self.description)
+
+
+def are_alike(request: JsonObject, other: JsonObject) -> bool:
+    """Check whether two resolved requests are for the same kind of server."""
+    return all(
+        request.get(name) == other.get(name) for name in _KIND_OF_SERVER
+    )
+
+
+def spec(description: Mapping[str, Any]) -> JsonObject:
+    """Return a member's description without counts and policies."""
+    return {k: v for k, v in description.items() if k not in NOT_IN_SPEC}
