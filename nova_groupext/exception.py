@@ -120,6 +120,26 @@ class TooManyPlanned(Conflict):
     )
 
 
+class TooManyWaiting(Conflict):
+    msg_fmt = _(
+        'Too many servers of VRT groups wait for hosts; retry when some of '
+        'them have one.'
+    )
+
+
+class MemberLimitReached(VRTException):
+    msg_fmt = _(
+        'Member %(member)s of the VRT group has all the servers that its '
+        'definition allows: %(reason)s'
+    )
+    code = 403
+
+
+class PlacementRefused(VRTException):
+    msg_fmt = _('%(reason)s')
+    code = 403
+
+
 class UnknownPolicyType(VRTException):
     msg_fmt = _(
         'This process lacks policy types that the group uses: %(types)s. '

@@ -42,7 +42,9 @@ def with_project_lock(context, project_id, work):
     )
 
 
-def check(context, project_id, members, excluded_ids=(), resizing=()):
+def check(
+    context, project_id, members, excluded_ids=(), resizing=(), *, waiting=0
+):
     """Raise LimitExceeded if a project may not hold some more members.
 
     Only within with_project_lock() the result stays valid.
@@ -51,6 +53,7 @@ def check(context, project_id, members, excluded_ids=(), resizing=()):
     :param resizing: VRTMembers with servers for whose resizes capacity is to
         be held; only their increase counts
     :param excluded_ids: ids of members that these replace
+    :param waiting: number of the members' servers that wait in a scheduler
     :raises: LimitExceeded, naming each resource and the excess
     """
     stored_ids = [each.id for each in members if each.obj_attr_is_set('id')]
@@ -61,6 +64,9 @@ def check(context, project_id, members, excluded_ids=(), resizing=()):
     requested = _sum_amounts((member, 1) for member in members) + _increases(
         resizing
     )
+    if _nova_counts_mappings():
+        # Nova counts these instances already.
+        requested['instances'] -= waiting
     held, quotas = _count(context, project_id, counts, excluded_ids)
     exceeded = []
     for unified, name in RESOURCES.items():
@@ -140,7 +146,7 @@ def _count_in_nova(context, project_id):
         for uuid, cell in _cells_by_server(context, members).items()
         if not (cell and cell.is_cell0())
     }
-    amounts = _sum_amounts((m, 1) for m in members if cells.get(m.server_uuid))
+    amounts = _sum_amounts((m, 1) for m in members if cells.get(m.own_server))
     if _nova_counts_mappings():
         amounts['instances'] = len(cells)
     return amounts
@@ -180,7 +186,7 @@ def _cells_by_server(context, members):
     if not members:
         return {}
     mappings = objects.InstanceMappingList.get_by_instance_uuids(
-        context, [member.server_uuid for member in members]
+        context, [member.own_server for member in members]
     )
     return {each.instance_uuid: each.cell_mapping for each in mappings}
 

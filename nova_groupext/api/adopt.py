@@ -12,8 +12,8 @@ from nova.compute import utils as compute_utils
 from nova.compute import vm_states
 
 from nova_groupext import exception
+from nova_groupext.api import descriptions
 from nova_groupext.api import groups
-from nova_groupext.api import hints
 from nova_groupext.api import revise
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.member import VRTMember
@@ -112,7 +112,7 @@ def _check(context, member, server):
     _check_owner(context, member, server.uuid)
     differences = _differences(context, server, member.resolved_request)
     if differences:
-        raise hints.mismatch(context, member.path, differences)
+        raise descriptions.mismatch(context, member.path, differences)
 
 
 def _check_state(server):
@@ -161,10 +161,10 @@ def _differences(context, server, request):
     properties = {
         'flavor': _flavor(server, request),
         'availability zone': zone,
-        'boot source': hints.boot_source(from_volume),
+        'boot source': descriptions.boot_source(from_volume),
         'image': server.image_ref,
     }
-    return hints.compare(properties, request)
+    return descriptions.compare(properties, request)
 
 
 def _flavor(server, request):

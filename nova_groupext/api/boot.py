@@ -26,6 +26,7 @@ from nova_groupext import exception
 from nova_groupext import member_ref
 from nova_groupext.api import background
 from nova_groupext.api import describe
+from nova_groupext.api import descriptions
 from nova_groupext.api import hints
 from nova_groupext.api.views import faults
 from nova_groupext.db import database_errors
@@ -273,9 +274,11 @@ class Boot:
         """
         hints.check_redeemable(member)
         server = self._server(member)
-        differences = hints.differences(server, member.resolved_request)
+        differences = descriptions.differences(server, member.resolved_request)
         if differences:
-            raise hints.mismatch(self._context, member.path, differences)
+            raise descriptions.mismatch(
+                self._context, member.path, differences
+            )
         response = self._controller.create(
             self._request,
             body={

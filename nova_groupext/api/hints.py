@@ -11,10 +11,10 @@ The filter goes after ``keystonecontext`` in the pipeline::
 """
 
 import contextlib
+import functools
 
 from nova import exception as nova_exc
 from nova.api import wsgi as base_wsgi
-from nova.api.openstack import common
 from nova.api.openstack import wsgi
 from oslo_serialization import jsonutils
 from oslo_utils import uuidutils
@@ -23,12 +23,17 @@ import webob.exc
 
 from nova_groupext import exception
 from nova_groupext import member_ref
+from nova_groupext.api import descriptions
 from nova_groupext.api import groups
-from nova_groupext.api import resolve
 from nova_groupext.api import resource
 from nova_groupext.db import engine
+from nova_groupext.membership import creates
+from nova_groupext.membership import placeable
+from nova_groupext.objects import states
+from nova_groupext.objects.create import VRTCreate
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.member import VRTMember
+from nova_groupext.scheduler.nova import servers
 from nova_groupext.solver.language import validation
 from nova_groupext_client import hints as client_hints
 
@@ -39,7 +44,6 @@ OUR_HINTS = (member_ref.GROUP_HINT, member_ref.MEMBER_HINT)
 # non-ASCII characters need escapes.
 ESCAPES = tuple(f'\\u00{digit}' for digit in range(4, 8))
 FORCED = ('host', 'hypervisor_hostname')
-AN_IMAGE = 'an image'
 
 
 class HintsFilter(base_wsgi.Middleware):
@@ -153,7 +157,18 @@ def _check_members(context, group, path, server):
     :raises: GroupNotFound, MemberNotFound, MemberStateConflict,
         DescriptionMismatch, TooFewRedeemable, InvalidInput
     """
-    members = _find_members(context, group, path)
+    try:
+        members = _find_members(context, group, path)
+        _check_held(context, members, path, server)
+    except (
+        exception.MemberNotFound,
+        exception.MemberStateConflict,
+        exception.TooFewRedeemable,
+    ) as exc:
+        _check_placeable(context, group, path, server, exc)
+
+
+def _check_held(context, members, path, server):
     if members[0].path == path:
         _check_counts(server)
     if len(members) == 1:
@@ -167,6 +182,52 @@ def _check_members(context, group, path, server):
             free=len(free),
             total=len(members),
         )
+
+
+def _check_placeable(context, group_uuid, path, server, error):
+    """Check that planners may place members for the servers.
+
+    :param error: raised where the definition allows no more members now
+    :raises: MemberLimitReached, PlacementRefused, DescriptionMismatch
+    """
+    group = VRTGroup.find(context, group_uuid)
+    if group.status not in states.GROUP_REPLACEABLE:
+        raise error
+    number = _requested_number(server)
+    obstacle = placeable.find_obstacle(
+        *(group, path, _matching_sets(context, group, path, server)),
+        [str(index) for index in range(number)],
+        functools.partial(servers.find_gone, context.elevated()),
+    )
+    if obstacle == creates.Obstacle.BEYOND_LIMIT:
+        raise exception.MemberLimitReached(
+            member=path, reason=error.format_message()
+        )
+    if obstacle == creates.Obstacle.ONE_MEMBER:
+        _check_counts(server)
+    if obstacle is not None:
+        raise error
+    refused = VRTCreate.find_refused(context, group, path, number)
+    if refused is not None:
+        raise exception.PlacementRefused(reason=refused.fault)
+
+
+def _matching_sets(context, group, path, server):
+    """Return the paths of the member sets that describe the server.
+
+    :raises: DescriptionMismatch if there are none
+    """
+    differing = {
+        member_set.path: descriptions.differences(
+            server, member_set.resolved_request
+        )
+        for member_set in placeable.member_sets_for(group, path)
+    }
+    matching = [each for each, found in differing.items() if not found]
+    if differing and not matching:
+        [first, *_others] = differing.values()
+        raise descriptions.mismatch(context, path, first)
+    return matching
 
 
 def _find_members(context, group, path):
@@ -216,14 +277,16 @@ def _matching_members(context, members, path, server):
         member.member_set: member.resolved_request for member in members
     }
     differing = {
-        member_set: differences(server, request)
+        member_set: descriptions.differences(server, request)
         for member_set, request in requests.items()
     }
     matching = [
         member for member in members if not differing[member.member_set]
     ]
     if not matching:
-        raise mismatch(context, path, differing[members[0].member_set])
+        raise descriptions.mismatch(
+            context, path, differing[members[0].member_set]
+        )
     return matching
 
 
@@ -237,86 +300,3 @@ def check_redeemable(member):
         raise exception.MemberStateConflict(
             member=member.path, status=member.status, reason=obstacle
         )
-
-
-def differences(server, request):
-    """Return the differences of a ``server`` from a member; see compare()."""
-    properties = _properties(server)
-    if properties['boot source'] == AN_IMAGE:
-        properties['image'] = _id(server.get('imageRef'), '$.server.imageRef')
-    return compare(properties, request)
-
-
-def compare(properties, request):
-    """Return the differences of properties from a member.
-
-    :param properties: {property: value}; the image is ignored when booting
-        from a volume
-    :returns: [(property, value, value of the member)]
-    """
-    expected = {
-        'flavor': request['flavor_id'],
-        'availability zone': request['availability_zone'],
-        'boot source': boot_source(request['is_bfv']),
-    }
-    if properties['boot source'] == expected['boot source'] == AN_IMAGE:
-        expected['image'] = request['image_id']
-    return [
-        (name, properties[name], expected[name])
-        for name in expected
-        if properties[name] != expected[name]
-    ]
-
-
-def mismatch(context, path, differing):
-    """Return the DescriptionMismatch of a member.
-
-    :param differing: differences of the server, see compare()
-    """
-    phrases = [
-        f'its {name} is {_text(context, name, value) or "not given"} instead '
-        f'of {_text(context, name, expected) or "none"}'
-        for name, value, expected in differing
-    ]
-    return exception.DescriptionMismatch(
-        member=path, reason='; '.join(phrases)
-    )
-
-
-def _text(context, name, value):
-    if name == 'flavor':
-        return resolve.flavor_text(context, value)
-    return value
-
-
-def _properties(server):
-    return {
-        'flavor': _id(server.get('flavorRef'), '$.server.flavorRef'),
-        'availability zone': resolve.requested_zone(server),
-        'boot source': boot_source(_boots_from_volume(server)),
-    }
-
-
-def boot_source(from_volume):
-    """Return the phrase for a server's boot source."""
-    return 'a volume' if from_volume else AN_IMAGE
-
-
-def _id(reference, where):
-    """Return the id in a reference, which is an id or a URL."""
-    try:
-        return common.get_id_from_href(reference)
-    except ValueError as exc:
-        raise validation.InvalidInput(where, 'is not an id or a URL') from exc
-
-
-def _boots_from_volume(server):
-    """Check whether the root disk is a volume, by the rules of Nova."""
-    devices = server.get('block_device_mapping_v2')
-    for device in devices if isinstance(devices, list) else []:
-        if isinstance(device, dict) and str(device.get('boot_index')) == '0':
-            return (device.get('source_type'), 'local') != (
-                'image',
-                device.get('destination_type', 'local'),
-            )
-    return not server.get('imageRef')

@@ -77,6 +77,33 @@ Related options:
 """,
     ),
     cfg.IntOpt(
+        'max_waiting_creates',
+        default=40,
+        min=1,
+        help="""
+Maximum number of requests for servers, in all schedulers together, that wait
+for planners to find hosts for members of their groups. Each occupies a thread
+of its scheduler and one of its conductor. Further ones are refused at once.
+
+Related options:
+
+* ``max_waiting_creates_per_project``
+* ``redeem_replacement_time_limit``
+""",
+    ),
+    cfg.IntOpt(
+        'max_waiting_creates_per_project',
+        default=24,
+        min=1,
+        help="""
+Maximum number of these requests of one project.
+
+Related options:
+
+* ``max_waiting_creates``
+""",
+    ),
+    cfg.IntOpt(
         'redeem_replacement_attempts',
         default=2,
         min=1,

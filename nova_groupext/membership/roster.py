@@ -73,6 +73,7 @@ class Member:
         first member at or below it that goes
     :ivar is_pending: True if the definition has changed since its server was
         created, and the server has not been adapted yet
+    :ivar row: id of the stored member; None for a new one
     """
 
     path: Path | None
@@ -84,6 +85,7 @@ class Member:
     created: int = 0
     succeeds: Path | None = None
     is_pending: bool = False
+    row: int | None = None
 
     @property
     def is_successor(self) -> bool:

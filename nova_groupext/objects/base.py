@@ -18,6 +18,7 @@ import sqlalchemy as sa
 from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
+from nova_groupext.db.aliases import Attribute
 from nova_groupext.db.aliases import Column
 from nova_groupext.db.aliases import Condition
 
@@ -122,14 +123,15 @@ class VRTObject(base.VersionedObject):
         context: RequestContext,
         *conditions: Condition,
         order: Sequence[Column] | None = None,
+        load: Sequence[Attribute] = (),
     ) -> list[Self]:
         """Return the objects of the rows that meet conditions.
 
-        Only fields that are columns are set.
+        Only fields that are columns, or relationships to load, are set.
 
         :param order: oldest first by default
         """
-        rows = db.find(context, cls.MODEL, *conditions, order=order)
+        rows = db.find(context, cls.MODEL, *conditions, order=order, load=load)
         return [cls.from_row(context, row) for row in rows]
 
     @classmethod

@@ -22,6 +22,13 @@ _PARTS = (
     models.Policy,
     models.Relationship,
 )
+# Rows of members and of what they own, with the column of the member's id
+OF_MEMBERS = (
+    (models.Member, models.Member.id),
+    (models.Hold, models.Hold.member_id),
+    (models.Hold, models.Hold.resize_member_id),
+    (models.Move, models.Move.member_id),
+)
 GROUP_COLUMNS = ('name', 'description', 'expires_in')
 
 
@@ -55,12 +62,7 @@ def _exchange_members(
     new = [drafted[path] for path in drafted.keys() - current.keys()]
     for rows, owner in ((dropped, draft), (new, group)):
         ids = [row.id for row in rows]
-        for model, column in (
-            (models.Member, models.Member.id),
-            (models.Hold, models.Hold.member_id),
-            (models.Hold, models.Hold.resize_member_id),
-            (models.Move, models.Move.member_id),
-        ):
+        for model, column in OF_MEMBERS:
             assign_to_group(context, model, ids, owner, column)
     for path in current.keys() & drafted.keys():
         _redescribe(context, current[path], drafted[path], *requests)
@@ -118,7 +120,7 @@ def assign_to_group(
     context: RequestContext,
     model: type[models.Base],
     ids: Sequence[int],
-    group: VRTGroup,
+    group: VRTGroup | models.Group,
     column: Column | None = None,
 ) -> None:
     """Assign rows to another group.

@@ -138,7 +138,7 @@ def servers_to_adopt(draft: VRTGroup) -> dict[Path, str]:
 def replaceable_statuses(draft: VRTGroup) -> tuple[states.Member, ...]:
     """Return the states from which a draft's members may become HELD."""
     if draft.excluded_nodes is not None:
-        return states.MEMBER_REPLACEABLE
+        return (states.Member.TENTATIVE, *states.MEMBER_REPLACEABLE)
     return tuple(s for s in states.Member if s not in states.MEMBER_HAS_SERVER)
 
 

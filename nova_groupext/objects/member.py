@@ -103,6 +103,11 @@ class VRTMember(member_queries.MemberQueries):
         return self.server_request or self.resolved_request
 
     @property
+    def own_server(self) -> str | None:
+        """Uuid of the server that it has, or is reserved for."""
+        return self.reserved_for or self.server_uuid
+
+    @property
     def has_other_flavor(self) -> bool:
         """True if its server is to be resized to the described flavor."""
         return self.server_request is not None and (
@@ -120,6 +125,8 @@ class VRTMember(member_queries.MemberQueries):
             return 'it already has a server'
         if self.status != states.Member.HELD:
             return self.fault or 'it is not held'
+        if self.reserved_for is not None:
+            return 'a server that was created before waits for it'
         if self.has_expired:
             return f'its group {expiry_text(self.expires_at)}'
         return None
@@ -158,7 +165,7 @@ class VRTMember(member_queries.MemberQueries):
         )
         if status != states.Member.HELD:
             # A later hold has an age of its own: see hold_ages.
-            values['held_since'] = None
+            values['held_since'] = values['reserved_for'] = None
         return models.Member, is_unchanged, {'status': status, **values}, 1
 
     def conflict(self, status: states.Member) -> exception.MemberStateConflict:

@@ -259,6 +259,7 @@ class MemberQueries(base.VRTObject):
                 models.Hold.resize_member_id == models.Member.id,
                 models.Hold.status.in_(states.HOLD_COUNTS_FOR_QUOTA),
             ),
+            load=(models.Member.described,),
         )
 
     @classmethod
@@ -274,17 +275,20 @@ class MemberQueries(base.VRTObject):
             models.Hold.member_id == models.Member.id,
             models.Hold.status == states.Hold.REDEEMED,
             models.Hold.updated_at >= since,
+            load=(models.Member.described,),
         )
 
     @classmethod
     def list_redeeming(
         cls, context: RequestContext, project_id: str
     ) -> list[Self]:
-        """Return the held members of a project in REDEEMING."""
+        """Return the members of a project whose servers are being created."""
         return cls.list_rows(
             context,
-            models.Member.status == states.Member.REDEEMING,
+            (models.Member.status == states.Member.REDEEMING)
+            | models.Member.reserved_for.is_not(None),
             *_counts_for_quota(project_id),
+            load=(models.Member.described,),
         )
 
 

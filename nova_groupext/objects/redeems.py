@@ -17,6 +17,7 @@ from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.db.aliases import Change
 from nova_groupext.db.aliases import Values
+from nova_groupext.objects import sql_conditions
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from nova_groupext.objects import watched_holds
@@ -52,9 +53,9 @@ def reserve(
     [group_id] = {member.group_id for member, _hold in servers.values()}
 
     def work() -> bool:
-        if not VRTGroup.is_redeemable(
-            context, group_id
-        ) or VRTMember.list_by_servers(context, servers):
+        if not _may_redeem(context, group_id, servers) or (
+            VRTMember.list_by_servers(context, servers)
+        ):
             return False
         check()
         if not transitions.change_members(
@@ -75,6 +76,21 @@ def reserve(
             hold.status = states.Hold.REDEEMING
             member.server_uuid = hold.server_uuid = uuid
     return bool(is_reserved)
+
+
+def _may_redeem(
+    context: RequestContext, group_id: int, servers: _Servers
+) -> bool:
+    """Check whether a group may have holds, and has not expired.
+
+    Members that a planner has reserved for their servers do not expire.
+    """
+    if VRTGroup.is_redeemable(context, group_id):
+        return True
+    may_have_holds = sql_conditions.may_have_holds(group_id)
+    return all(
+        member.reserved_for == uuid for uuid, (member, _) in servers.items()
+    ) and bool(db.count(context, models.Group, *may_have_holds))
 
 
 class _Rollback(Exception):

@@ -146,6 +146,7 @@ def expire(context: RequestContext, group: VRTGroup) -> bool:
             *_release_changes(
                 [member.id for member in group.members],
                 [states.Member.HELD],
+                models.Member.reserved_for.is_(None),
                 fault=f'its group {member_obj.expiry_text(group.expires_at)}',
             ),
             _release_reservations(group),
@@ -236,6 +237,7 @@ def _release_changes(
     released = {
         'status': states.Member.RELEASED,
         'held_since': None,
+        'reserved_for': None,
         **values,
     }
     return (

@@ -63,6 +63,16 @@ GROUP_WITHOUT_HOLDS = (
     Group.ERROR,
 )
 
+
+class Create(enum.StrEnum):
+    """Status of a create that waits for a planner."""
+
+    OPEN = enum.auto()
+    PLACED = enum.auto()
+    REFUSED = enum.auto()
+    FAILED = enum.auto()
+
+
 # Groups whose members may be placed again. In a RELEASED one, failed members
 # are left.
 GROUP_REPLACEABLE = (*GROUP_WITH_HOLDS, Group.RELEASED)
@@ -156,12 +166,13 @@ MEMBER_CHANGES = {
     },
     Member.REDEEMING: {Member.ACTIVE, Member.FAILED},
     Member.ACTIVE: {
+        Member.TENTATIVE,
         Member.HELD,
         Member.SHELVED,
         Member.FAILED,
         Member.RELEASED,
     },
-    Member.SHELVED: {Member.ACTIVE, Member.FAILED, Member.RELEASED},
+    Member.SHELVED: {Member.TENTATIVE, Member.ACTIVE, Member.FAILED},
     # HELD or FAILED again: when its server owns nothing any more.
     Member.FAILED: {
         Member.TENTATIVE,

@@ -177,6 +177,7 @@ def _set_members_held(
     VRTMember.update_rows(
         *(context, *may_become_held, is_new),
         server_uuid=None,
+        reserved_for=None,
         held_since=sa.func.coalesce(models.Member.held_since, clock.now()),
     )
     held = {'status': states.Member.HELD, 'fault': None}

@@ -34,6 +34,12 @@ _HELD = {
     'status': states.Member.HELD,
     'server_uuid': None,
     'server_request': None,
+    'reserved_for': sa.case(
+        (
+            models.Member.status == states.Member.HELD,
+            models.Member.reserved_for,
+        )
+    ),
     'fault': None,
     'held_since': sa.func.coalesce(models.Member.held_since, clock.now()),
 }

@@ -144,8 +144,8 @@ class WorkQueries(base.VRTObject):
     def list_to_plan(cls, context: RequestContext) -> list[Self]:
         """Return the groups that wait for planning, without their parts.
 
-        A group waits when it, or its draft, is PLANNING and no planner has its
-        lease. Drafts are not included.
+        A group waits when it, or its draft, is PLANNING, or when servers wait
+        for hosts, and no planner has its lease. Drafts are not included.
         """
         draft = orm.aliased(models.Group)
         has_planning_draft = sa.exists().where(
@@ -153,7 +153,14 @@ class WorkQueries(base.VRTObject):
             draft.status == states.Group.PLANNING,
         )
         is_planning = models.Group.status == states.Group.PLANNING
-        return cls._list_unleased(context, is_planning | has_planning_draft)
+        has_creates = sa.exists().where(
+            models.Create.group_id == models.Group.id,
+            models.Create.status == states.Create.OPEN,
+            models.Create.ends_at > clock.now(),
+        )
+        return cls._list_unleased(
+            context, is_planning | has_planning_draft | has_creates
+        )
 
     @classmethod
     def _list_unleased(

@@ -188,7 +188,19 @@ class HolisticSchedulerManager(manager.SchedulerManager):
         replacement = replacement_request.ReplacementRequest(
             context, ref.group
         )
+        try:
+            return self._redeem_or_place(
+                *(context, ref, spec_obj, server_uuids),
+                *(redemption, replacement),
+            )
+        finally:
+            redemption.end(context)
+
+    def _redeem_or_place(
+        self, context, ref, spec_obj, server_uuids, redemption, replacement
+    ):
         refused, reason = {}, None
+        was_placed = False
         while True:
             try:
                 choices = redemption.choose(
@@ -197,6 +209,13 @@ class HolisticSchedulerManager(manager.SchedulerManager):
                 selections = self._select_all(context, spec_obj, choices)
                 redemption.redeem(context, spec_obj, choices)
                 return selections
+            except reserve.NoneFree as exc:
+                # Members that were placed for the servers may be lost again.
+                if was_placed or not redemption.place(
+                    context, ref, spec_obj, server_uuids
+                ):
+                    raise exc.error from None
+                was_placed = True
             except reserve.MemberTaken:
                 redemption.wait_after_conflict(ref.member)
             except reserve.HostsFiltered as exc:

@@ -41,6 +41,7 @@ def reap(context, placement_client, leases, changes, server):
             *(context, placement_client, member),
             about=f'member {member.path}',
         )
+    availability.run_step(reaper.end_creates, context)
     for follow in (server_changes.follow_servers, hold_changes.follow_hosts):
         availability.run_step(follow, context, placement_client, leases)
     availability.run_step(changes.begin, context, placement_client)

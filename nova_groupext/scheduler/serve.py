@@ -6,7 +6,8 @@
 3. Release what the group no longer needs.
 4. If the group or its draft is PLANNING and a slot is free, decide it.
 5. Release what the decision has replaced.
-6. Release the lease. If another planner has asked for the group meanwhile,
+6. Place the members of servers that wait: see decide/place_creates.py.
+7. Release the lease. If another planner has asked for the group meanwhile,
    start again with 3.
 
 A planner that dies leaves its lease, which ends; another planner then starts
@@ -15,12 +16,14 @@ looks for the next group, and projects take turns.
 """
 
 import contextlib
+import functools
 
 from oslo_log import log as logging
 
 from nova_groupext import exception
 from nova_groupext.conf import CONF
 from nova_groupext.db import database_errors
+from nova_groupext.objects import create as creates
 from nova_groupext.objects import states
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.proposal import VRTProposal
@@ -29,6 +32,7 @@ from nova_groupext.scheduler import rpcapi
 from nova_groupext.scheduler.decide import deadlines
 from nova_groupext.scheduler.decide import decide
 from nova_groupext.scheduler.decide import first_plan
+from nova_groupext.scheduler.decide import place_creates
 from nova_groupext.scheduler.decide import propose
 from nova_groupext.scheduler.decide import replacement
 from nova_groupext.scheduler.decide import results
@@ -128,6 +132,7 @@ class GroupServer:
         self._release(context, group_uuid, lease)
         if self._plan(context, group_uuid, lease):
             self._release(context, group_uuid, lease)
+        self._place_creates(context, group_uuid, lease)
 
     def _release(self, context, group_uuid, lease):
         """Release holds that a group no longer needs; all if it is deleted."""
@@ -148,6 +153,11 @@ class GroupServer:
         draft = group and VRTGroup.drafts_by_group(context, [group.id]).get(
             group.id
         )
+        if draft is not None and creates.is_for_creates(context, draft.id):
+            # Another planner has died: it is decided anew.
+            if draft.status == states.Group.PLANNING:
+                draft.mark_deleted(context)
+            draft = None
         waiting = [
             each
             for each in (group, draft)
@@ -167,6 +177,36 @@ class GroupServer:
                     )
                 )
             return is_taken
+
+    # -- creates -----------------------------------------------------------
+
+    def _place_creates(self, context, group_uuid, lease):
+        """Place the members for all open creates of a group."""
+        group = VRTGroup.find(context, group_uuid)
+        if group is None or group.status not in states.GROUP_REPLACEABLE:
+            return
+        while creates.VRTCreate.list_open(context, group.id):
+            with self._slots.take(
+                group.project_id, is_urgent=True
+            ) as is_taken:
+                if not is_taken:
+                    return
+                place_creates.place_open(
+                    *(context, self._tools().placement_client),
+                    *(lease, group_uuid),
+                    functools.partial(self._place_members, context),
+                )
+
+    def _place_members(self, context, group, lease, draft):
+        """Decide a draft that places members for creates."""
+        deadline = deadlines.Deadline(
+            context, lease, CONF.vrt.redeem_replacement_time_limit
+        )
+        to_place = frozenset(draft.excluded_nodes)
+        self._decide(
+            strategy.Work(context, draft, lease, deadline, group, to_place)
+        )
+        self._release(context, group.uuid, lease)
 
     # -- replacements ------------------------------------------------------
 

@@ -24,6 +24,7 @@ from nova_groupext.db.models.definition import Proposal
 from nova_groupext.db.models.definition import Relationship
 from nova_groupext.db.models.definition import Subgroup
 from nova_groupext.db.models.process import Boot
+from nova_groupext.db.models.process import Create
 from nova_groupext.db.models.process import Event
 from nova_groupext.db.models.process import Key
 from nova_groupext.db.models.process import Lease
@@ -33,6 +34,7 @@ from nova_groupext.db.models.process import ProjectLock
 __all__ = [
     'Base',
     'Boot',
+    'Create',
     'Event',
     'Group',
     'Hold',

@@ -83,6 +83,7 @@ class Group(base.Base):
     )
     leases = orm.relationship('Lease', cascade='all, delete-orphan')
     boots = orm.relationship('Boot', cascade='all, delete-orphan')
+    creates = orm.relationship('Create', cascade='all, delete-orphan')
     proposals = orm.relationship('Proposal', cascade='all, delete-orphan')
     events = orm.relationship('Event', cascade='all, delete-orphan')
 
@@ -134,6 +135,8 @@ class Member(base.Base):
     fault = sa.Column(sa.Text)
     fault_at = sa.Column(sa.DateTime)
     server_uuid = sa.Column(sa.String(36))
+    # The server for which a planner has placed it: no other may redeem it.
+    reserved_for = sa.Column(sa.String(36))
     # Number of automatic replacements that planners have tried.
     replacement_attempts = sa.Column(sa.Integer, nullable=False, default=0)
     # Start of the time that it is held without a server, and that capacity is

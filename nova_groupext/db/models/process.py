@@ -75,6 +75,31 @@ class Boot(base.Base):
     heartbeat_at = sa.Column(sa.DateTime, nullable=False)
 
 
+class Create(base.Base):
+    """Servers that wait for a planner to find hosts; see VRTCreate."""
+
+    __tablename__ = 'vrt_creates'
+    __table_args__ = (sa.UniqueConstraint('uuid'), base.OPTIONS)
+
+    uuid = sa.Column(sa.String(36), nullable=False)
+    group_id = base.group_key()
+    # The path in the hints, and the member sets that describe such servers
+    hint = sa.Column(base.PATH, nullable=False)
+    member_sets = sa.Column(sa.JSON, nullable=False)
+    server_uuids = sa.Column(sa.JSON, nullable=False)
+    # open, then placed, refused or failed
+    status = sa.Column(sa.String(16), nullable=False)
+    # Reason why it was not placed
+    fault = sa.Column(sa.Text)
+    # End of the wait, or of the time for which a refusal is repeated.
+    ends_at = sa.Column(sa.DateTime, nullable=False)
+    # Generation of the group when it was refused
+    generation = sa.Column(sa.Integer)
+    # {server uuid: path of the member} in the draft that places these members
+    members = sa.Column(sa.JSON(none_as_null=True))
+    draft_id = sa.Column(sa.Integer)
+
+
 class Event(base.Base):
     """A recent event of a group; see VRTEvent."""
 

@@ -69,6 +69,7 @@ class _Commit:
         self._deadline = work.deadline
         self._group = situation.group
         self._draft = work.group
+        self._waiting = len(work.to_place or ())
         self._situation = situation
         self._decision = decision
         # Committed holds that end with the revision.
@@ -226,6 +227,7 @@ class _Commit:
             resizing=resize_needs.with_flavors(
                 self._draft, self._group, self._situation.needs.resizing
             ),
+            waiting=self._waiting,
         )
 
     def _check(self):

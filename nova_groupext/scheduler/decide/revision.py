@@ -80,7 +80,9 @@ def _statuses(work, adopted):
 
 
 def _to_replace(work, group):
-    """Return the paths of the members that a replacement is for."""
+    """Return the paths of the members that a planner's draft is for."""
+    if work.to_place is not None:
+        return work.to_place
     return replacement.members_to_replace(
         work.context, group, work.group.excluded_nodes or {}
     )

@@ -33,6 +33,8 @@ class Work:
     :ivar group: VRTGroup that is PLANNING: a group, or a draft
     :ivar revised: VRTGroup that the draft revises; None for a first plan
     :ivar lease: VRTLease that keeps other planners off the group
+    :ivar to_place: paths of the members that a draft places for creates; None
+        for other drafts
     """
 
     context: nova_context.RequestContext
@@ -40,6 +42,7 @@ class Work:
     lease: VRTLease
     deadline: deadlines.Deadline
     revised: VRTGroup | None = None
+    to_place: frozenset | None = None
 
     @property
     def is_replacement(self):

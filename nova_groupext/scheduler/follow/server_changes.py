@@ -34,6 +34,7 @@ from nova_groupext import exception
 from nova_groupext import quota
 from nova_groupext.conf import CONF
 from nova_groupext.objects import states
+from nova_groupext.objects import surplus
 from nova_groupext.objects import transitions
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
@@ -66,7 +67,7 @@ MEMBER_STATUS_AFTER = {
         'fault': 'its server could not be built',
     },
     ServerOutcome.DELETED: {
-        'status': states.Member.RELEASED,
+        'status': states.Member.TENTATIVE,
         'fault': 'its server was deleted',
     },
 }
@@ -222,13 +223,16 @@ class _MemberUpdate:
                 'why': values['fault'],
             },
         )
-        if not (
+        is_surplus = surplus.is_surplus(self._context, member)
+        if is_surplus or not (
             _may_hold_again(values['status'])
             # Otherwise the hold does not match the member's description.
             and not member.has_other_flavor
             and VRTGroup.is_redeemable(self._context, member.group_id)
         ):
             ownership.end(self._context, hold, member, values)
+            if is_surplus:
+                surplus.end(self._context, member.group_id)
             return
         with self._acquire_lease() as lease:
             if lease is None or self._hold_again(lease):

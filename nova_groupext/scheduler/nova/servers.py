@@ -31,6 +31,13 @@ class ServerOutcome(enum.Enum):
     DELETED = 'deleted'
 
 
+_GONE = (
+    ServerOutcome.UNKNOWN_TO_NOVA,
+    ServerOutcome.UNSCHEDULED,
+    ServerOutcome.DELETED,
+)
+
+
 @dataclasses.dataclass(frozen=True)
 class Server:
     """A server, as recorded in its cell.
@@ -68,6 +75,15 @@ def list_mapped(context, uuids):
     for batch in _batches(uuids):
         mapped |= _cell_mappings(context, batch).keys()
     return mapped
+
+
+def find_gone(context, uuids):
+    """Return the set of those uuids whose servers do not exist any more.
+
+    A server for which Nova has found no host does not exist.
+    """
+    found = read(context, uuids)
+    return {uuid for uuid, each in found.items() if each.outcome in _GONE}
 
 
 def is_first_boot(context, server_uuid):

@@ -6,7 +6,8 @@ idempotent. Objects in an unknown state are skipped.
 
 1. Groups that expired release holds that were not redeemed; so do groups with
    holds older than the maximum lifetime.
-2. Overdue creates are finished.
+2. Overdue creates are finished; members that were placed for servers that do
+   not come are free again, or end.
 3. Servers are followed: one that failed or was deleted ends its member. Holds
    on hosts out of service end.
 4. Holds are compared with Placement: two requests show which providers have
@@ -36,7 +37,9 @@ from nova_groupext.conf import CONF
 from nova_groupext.conf import vrt
 from nova_groupext.objects import releases
 from nova_groupext.objects import states
+from nova_groupext.objects import surplus
 from nova_groupext.objects import watched_holds
+from nova_groupext.objects.create import VRTCreate
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.plan import VRTPlan
@@ -66,6 +69,13 @@ def expire(context):
                 {'group': group.uuid, 'seconds': lifetime},
             )
             notifications.notify_group(context, Event.EXPIRE, group)
+
+
+def end_creates(context):
+    """Delete creates whose time is over, and free their members."""
+    VRTCreate.purge(context)
+    for group_id in surplus.list_groups(context):
+        surplus.end(context, group_id)
 
 
 def resolve_redeem(context, placement_client, member):

@@ -29,6 +29,7 @@ only goes forward.
 """
 
 import contextlib
+import functools
 import random
 import time
 
@@ -37,11 +38,15 @@ from oslo_log import log as logging
 
 from nova_groupext import exception
 from nova_groupext.db import database_errors
+from nova_groupext.membership import placeable
 from nova_groupext.objects import states
+from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.scheduler.current import policy_check
 from nova_groupext.scheduler.nova import request_specs
+from nova_groupext.scheduler.nova import servers
 from nova_groupext.scheduler.protocol import redeem
+from nova_groupext.scheduler.redeem import place_request
 from nova_groupext.scheduler.redeem import reserve
 
 LOG = logging.getLogger(__name__)
@@ -73,6 +78,8 @@ class RedeemPath:
         # so they run on it once.
         self._request = None
         self._redeem_check = None
+        # VRTCreate of members that were placed for the request
+        self._create = None
         self._started_at = time.monotonic()
         # After a conflict members are chosen at random: concurrent requests
         # choose the first ones, too.
@@ -165,7 +172,41 @@ class RedeemPath:
                 project_id=spec.project_id,
             )
         except exception.MemberNotFound as exc:
-            raise nova_exc.NoValidHost(reason=exc.format_message()) from exc
+            error = nova_exc.NoValidHost(reason=exc.format_message())
+            raise reserve.NoneFree(error) from exc
+
+    def place(self, context, ref, spec, server_uuids):
+        """Have planners place members for the servers, if the group may.
+
+        :returns: False if its definition allows no more members now
+        :raises: nova.exception.NoValidHost when they could not be placed
+        """
+        group = VRTGroup.find(context, ref.group)
+        if (
+            group is None
+            or group.project_id != spec.project_id
+            or group.status not in states.GROUP_REPLACEABLE
+        ):
+            return False
+        matching = [
+            each.path
+            for each in placeable.member_sets_for(group, ref.member)
+            if self._mismatch_error(context, each, spec) is None
+        ]
+        find_gone = functools.partial(servers.find_gone, context)
+        if placeable.find_obstacle(
+            group, ref.member, matching, server_uuids, find_gone
+        ):
+            return False
+        self._create = place_request.place(
+            context, ref.group, ref.member, matching, server_uuids
+        )
+        return True
+
+    def end(self, context):
+        """End the wait of members that were placed for the request."""
+        if self._create is not None:
+            self._create.remove(context)
 
     def _filter_matching(self, context, members, spec):
         """Return the members whose description the server matches.

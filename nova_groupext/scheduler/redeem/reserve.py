@@ -76,6 +76,17 @@ class NotEnoughMembers(Exception):
         self.missing = missing
 
 
+class NoneFree(Exception):
+    """The group holds too few members for the servers.
+
+    :ivar error: NoValidHost, unless planners can place more
+    """
+
+    def __init__(self, error):
+        super().__init__(error)
+        self.error = error
+
+
 class Choice(typing.NamedTuple):
     """A server with the member and the hold that are chosen for it."""
 
@@ -104,7 +115,7 @@ def choose(
     :param refused: ids of members whose hosts are refused
     :param at_random: whether to choose random free members, not the first
     :returns: [Choice], in the order of the servers
-    :raises: nova.exception.NoValidHost, NotEnoughMembers
+    :raises: nova.exception.NoValidHost, NoneFree, NotEnoughMembers
     """
     for _attempt in range(MAX_ATTEMPTS):
         members = read_members()
@@ -132,6 +143,12 @@ def _own_choices(context, path, members, server_uuids):
         for member in members
         if member.status in states.MEMBER_HAS_SERVER
     }
+    # Those that a planner has placed for servers of this request.
+    reserved |= {
+        member.reserved_for: member
+        for member in members
+        if member.reserved_for is not None
+    }
     if not any(uuid in reserved for uuid in server_uuids):
         return None
     if not all(uuid in reserved for uuid in server_uuids):
@@ -151,7 +168,7 @@ def _pair(context, server_uuids, free, at_random):
 def _free_members(path, members, refused, server_uuids):
     """Return the members that the servers may have.
 
-    :raises: nova.exception.NoValidHost, NotEnoughMembers
+    :raises: NoneFree, NotEnoughMembers
     """
     free = [
         member
@@ -199,14 +216,14 @@ def _not_enough_members(path, members, free, server_uuids):
     if len(members) == len(server_uuids) == 1:
         [member] = members
         reason = f'it is {member.status}: {member.redeem_obstacle()}'
-        return refusal(member.path, reason)
+        return NoneFree(refusal(member.path, reason))
     error = exception.TooFewRedeemable(
         requested=len(server_uuids),
         member=path,
         free=len(free),
         total=len(members),
     )
-    return nova_exc.NoValidHost(reason=error.format_message())
+    return NoneFree(nova_exc.NoValidHost(reason=error.format_message()))
 
 
 def _verify(context, placement_client, choices):

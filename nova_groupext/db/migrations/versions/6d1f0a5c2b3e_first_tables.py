@@ -118,6 +118,7 @@ def upgrade():
         sa.Column('fault', sa.Text),
         sa.Column('fault_at', sa.DateTime),
         sa.Column('server_uuid', sa.String(36)),
+        sa.Column('reserved_for', sa.String(36)),
         sa.Column('replacement_attempts', sa.Integer, nullable=False),
         sa.Column('held_since', sa.DateTime),
         sa.Column('reservation_since', sa.DateTime),
@@ -244,6 +245,24 @@ def upgrade():
         _foreign_key('vrt_proposals', 'group_id', 'vrt_groups', 'CASCADE'),
         _unique('vrt_proposals', 'group_id'),
     )
+
+    _create(
+        'vrt_creates',
+        sa.Column('uuid', sa.String(36), nullable=False),
+        sa.Column('group_id', sa.Integer, nullable=False),
+        sa.Column('hint', PATH, nullable=False),
+        sa.Column('member_sets', sa.JSON, nullable=False),
+        sa.Column('server_uuids', sa.JSON, nullable=False),
+        sa.Column('status', sa.String(16), nullable=False),
+        sa.Column('fault', sa.Text),
+        sa.Column('ends_at', sa.DateTime, nullable=False),
+        sa.Column('generation', sa.Integer),
+        sa.Column('members', sa.JSON),
+        sa.Column('draft_id', sa.Integer),
+        _foreign_key('vrt_creates', 'group_id', 'vrt_groups', 'CASCADE'),
+        _unique('vrt_creates', 'uuid'),
+    )
+    _index('vrt_creates', 'group_id')
 
     _create(
         'vrt_events',

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Check whether a group's definition allows members for more servers now."""
+
+from collections.abc import Callable
+from collections.abc import Collection
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from nova_groupext.membership import creates
+from nova_groupext.membership import stored
+from nova_groupext.membership.roster import HAS_SERVER
+from nova_groupext.membership.roster import Path
+
+if TYPE_CHECKING:
+    from nova_groupext.objects.group import VRTGroup
+    from nova_groupext.objects.member_set import VRTMemberSet
+
+
+def member_sets_for(group: 'VRTGroup', hint: Path) -> list['VRTMemberSet']:
+    """Return the member sets whose members servers with a hint may become.
+
+    :param hint: path of a member, a member set, a subgroup; '' for the group
+    """
+    roster = stored.read(group)
+    member_set = roster.member_set_of(hint)
+    paths = [member_set] if member_set else roster.member_sets_in(hint)
+    return [each for each in group.member_sets if each.path in paths]
+
+
+def find_obstacle(
+    group: 'VRTGroup',
+    hint: Path,
+    matching: Collection[Path],
+    servers: Sequence[str],
+    find_gone: Callable[[list[str]], Collection[str]],
+) -> creates.Obstacle | None:
+    """Return why members for some servers cannot be placed, or None.
+
+    :param matching: paths of the member sets that describe such servers
+    :param servers: uuids of the servers, or other names for them
+    :param find_gone: returns which of some servers do not exist any more;
+        called only if that matters
+    """
+    obstacle = _choose(group, hint, matching, servers)
+    if obstacle is None:
+        return None
+    gone = find_gone(
+        [
+            member.server_uuid
+            for member in group.members
+            if member.status in HAS_SERVER
+        ]
+    )
+    return _choose(group, hint, matching, servers, gone) if gone else obstacle
+
+
+def _choose(
+    group: 'VRTGroup',
+    hint: Path,
+    matching: Collection[Path],
+    servers: Sequence[str],
+    gone: Collection[str] = (),
+) -> creates.Obstacle | None:
+    roster = stored.read(group, matching, gone)
+    try:
+        creates.choose(
+            *(roster, hint, servers, stored.MATCHING, stored.MATCHING)
+        )
+    except creates.Refused as exc:
+        return exc.obstacle
+    return None

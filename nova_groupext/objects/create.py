@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A create: servers of one request that wait for hosts of their members.
+
+1. A scheduler stores it: the members that the servers may become have no
+   hosts yet.
+2. A planner with the group's lease chooses members and finds hosts.
+3. The transaction that holds these also reserves the members for the servers,
+   if the create is still open.
+4. The scheduler deletes it, and redeems the members, or gives up.
+
+A refused create stays for a while: the same request again is refused at once.
+"""
+
+from collections.abc import Collection
+from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import Any
+from typing import Self
+
+from nova.context import RequestContext
+from oslo_utils import uuidutils
+from oslo_versionedobjects import base as ovo
+from oslo_versionedobjects import fields
+import sqlalchemy as sa
+
+from nova_groupext import exception
+from nova_groupext.db import api as db
+from nova_groupext.db import clock
+from nova_groupext.db import models
+from nova_groupext.db.aliases import Condition
+from nova_groupext.objects import base
+from nova_groupext.objects import states
+from nova_groupext.objects import swaps
+from nova_groupext.objects.aliases import Path
+from nova_groupext.objects.group import VRTGroup
+from nova_groupext.objects.lease import VRTLease
+from nova_groupext.objects.member import VRTMember
+
+#: Seconds for which the same request is refused after a refusal.
+REFUSED_FOR = 30
+
+
+@ovo.VersionedObjectRegistry.register
+class VRTCreate(base.VRTObject):
+    VERSION = '1.0'
+    MODEL = models.Create
+
+    fields = base.fields_of(
+        models.Create, status=fields.EnumField(list(states.Create))
+    )
+
+    @classmethod
+    def start(
+        cls,
+        context: RequestContext,
+        group: VRTGroup,
+        hint: Path,
+        member_sets: Collection[Path],
+        server_uuids: Sequence[str],
+        *,
+        seconds: float,
+        limit: int,
+        project_limit: int,
+    ) -> Self:
+        """Store the create of some servers, which wait from now on.
+
+        :param member_sets: paths of those that describe such servers
+        :param seconds: for which they wait at most
+        :param limit: maximum number of open creates of all projects
+        :param project_limit: maximum number of those of one project
+        :raises: TooManyWaiting
+        """
+        number = db.count(context, models.Create, *_is_open())
+        of_project = db.count(
+            context,
+            models.Create,
+            *_is_open(),
+            models.Create.group_id == models.Group.id,
+            models.Group.project_id == group.project_id,
+        )
+        if number >= limit or of_project >= project_limit:
+            raise exception.TooManyWaiting
+        values = {
+            'uuid': uuidutils.generate_uuid(),
+            'group_id': group.id,
+            'hint': hint,
+            'member_sets': sorted(member_sets),
+            'server_uuids': [*server_uuids],
+            'status': states.Create.OPEN,
+        }
+        db.insert(context, models.Create, ends_at=clock.now(seconds), **values)
+        return cls.find_row(context, models.Create.uuid == values['uuid'])
+
+    @classmethod
+    def list_open(cls, context: RequestContext, group_id: int) -> list[Self]:
+        """Return the open creates of a group, oldest first."""
+        is_own = models.Create.group_id == group_id
+        return cls.list_rows(context, is_own, *_is_open())
+
+    @classmethod
+    def list_unended(
+        cls, context: RequestContext, group_id: int
+    ) -> list[Self]:
+        """Return the creates of a group whose servers still wait."""
+        return cls.list_rows(
+            context,
+            models.Create.group_id == group_id,
+            models.Create.status.in_(
+                (states.Create.OPEN, states.Create.PLACED)
+            ),
+            models.Create.ends_at > clock.now(),
+        )
+
+    @classmethod
+    def list_ended(
+        cls, context: RequestContext, uuids: Collection[str]
+    ) -> dict[str, Self]:
+        """Return {uuid: create} of those creates that are not open."""
+        ended = cls.list_rows(
+            context,
+            models.Create.uuid.in_(uuids),
+            models.Create.status != states.Create.OPEN,
+        )
+        return {each.uuid: each for each in ended}
+
+    @classmethod
+    def find_refused(
+        cls,
+        context: RequestContext,
+        group: VRTGroup,
+        hint: Path,
+        number: int,
+    ) -> Self | None:
+        """Return a recent refusal of as many servers or fewer, or None."""
+        refused = cls.list_rows(
+            context,
+            models.Create.group_id == group.id,
+            models.Create.generation == group.generation,
+            models.Create.hint == hint,
+            models.Create.status == states.Create.REFUSED,
+            models.Create.ends_at > clock.now(),
+        )
+        return next(
+            (each for each in refused if len(each.server_uuids) <= number),
+            None,
+        )
+
+    def give_up(self, context: RequestContext) -> bool:
+        """Delete the create, unless a planner has placed its members.
+
+        :returns: False if it was placed
+        """
+        is_own = models.Create.uuid == self.uuid
+        is_placed = models.Create.status == states.Create.PLACED
+        db.delete(context, models.Create, is_own, ~is_placed)
+        return not db.count(context, models.Create, is_own)
+
+    def remove(self, context: RequestContext) -> None:
+        """Delete the create, whose members are redeemed now."""
+        db.delete(context, models.Create, models.Create.uuid == self.uuid)
+
+    def choose(
+        self,
+        context: RequestContext,
+        members: Mapping[str, Path],
+        draft_id: int,
+    ) -> None:
+        """Store the members that a draft places for the servers.
+
+        :param members: {server uuid: path}
+        """
+        values = {'members': dict(members), 'draft_id': draft_id}
+        self.update_row(
+            context, models.Create.status == states.Create.OPEN, **values
+        )
+
+    def refuse(
+        self, context: RequestContext, group: VRTGroup, fault: str
+    ) -> None:
+        """Refuse the create, and the same request for some seconds.
+
+        :param group: as it is refused; a change of it ends the refusal
+        """
+        self._end(
+            context,
+            states.Create.REFUSED,
+            fault,
+            generation=group.generation,
+            ends_at=clock.now(REFUSED_FOR),
+        )
+
+    def fail(self, context: RequestContext, fault: str) -> None:
+        """End the create without a decision: a retry may succeed."""
+        self._end(context, states.Create.FAILED, fault)
+
+    def _end(
+        self, context: RequestContext, status: str, fault: str, **values: Any
+    ) -> None:
+        is_open = models.Create.status == states.Create.OPEN
+        self.update_row(context, is_open, status=status, fault=fault, **values)
+
+    @staticmethod
+    def purge(context: RequestContext) -> None:
+        """Delete the creates whose time is over."""
+        db.delete(context, models.Create, models.Create.ends_at <= clock.now())
+
+
+def are_open(context: RequestContext, draft_id: int) -> bool:
+    """Check whether all creates that a draft places are still open."""
+    is_own = models.Create.draft_id == draft_id
+    ended = db.count(context, models.Create, is_own, ~sa.and_(*_is_open()))
+    return not ended
+
+
+def is_for_creates(context: RequestContext, draft_id: int) -> bool:
+    """Check whether a draft places members for creates."""
+    is_own = models.Create.draft_id == draft_id
+    return bool(db.count(context, models.Create, is_own))
+
+
+def reserve_placed(
+    context: RequestContext, group_id: int, draft_id: int
+) -> None:
+    """Reserve the members that a draft has placed for their servers.
+
+    The caller's transaction has the group's row lock.
+    """
+    is_own = models.Create.draft_id == draft_id
+    for create in VRTCreate.list_rows(context, is_own, *_is_open()):
+        _reserve(context, group_id, create)
+
+
+def reserve_held(
+    context: RequestContext, lease: VRTLease, create: VRTCreate
+) -> None:
+    """Reserve members that were held before for the servers of a create."""
+
+    def work() -> None:
+        is_own = models.Create.id == create.id
+        for current in VRTCreate.list_rows(context, is_own, *_is_open()):
+            _reserve(context, lease.group_id, current)
+
+    swaps.with_lease(context, lease, work)
+
+
+def _reserve(
+    context: RequestContext, group_id: int, create: VRTCreate
+) -> None:
+    """Reserve the chosen members of a create, all or none.
+
+    If one of them is not HELD any more, or is reserved for another server, the
+    create stays open.
+    """
+    is_free = (
+        models.Member.group_id == group_id,
+        models.Member.status == states.Member.HELD,
+        models.Member.reserved_for.is_(None),
+    )
+    paths = [*create.members.values()]
+    is_chosen = models.Member.path.in_(paths)
+    if db.count(context, models.Member, is_chosen, *is_free) != len(paths):
+        return
+    for server_uuid, path in create.members.items():
+        VRTMember.update_rows(
+            context,
+            models.Member.path == path,
+            *is_free,
+            reserved_for=server_uuid,
+        )
+    create.update_row(context, status=states.Create.PLACED)
+
+
+def _is_open() -> tuple[Condition, ...]:
+    return (
+        models.Create.status == states.Create.OPEN,
+        models.Create.ends_at > clock.now(),
+    )

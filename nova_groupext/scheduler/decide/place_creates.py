@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hosts for servers whose creates wait: the members that they become.
+
+All open creates of a group are decided together:
+
+1. Follow the group's servers: members of deleted ones are free again.
+2. Choose a member for each server, oldest create first, by the rules of
+   membership/creates.py. A create that these refuse is refused.
+3. If all its members are held, reserve them for its servers.
+4. Store the others as a draft of the group: its definition, and the members
+   that are to be placed. Decide it as a revision that moves no other hold, or
+   as few as possible. Its commit reserves the members.
+5. If it is refused, decide the older half of its creates, then the others. A
+   single create is refused with the reason.
+
+==========  ===================================  ============================
+crash       leaves                               who finishes
+==========  ===================================  ============================
+before 4    open creates                         the next owner of the lease:
+                                                 it decides them anew
+in 4        a draft; perhaps a prepared swap     the same, after it finished
+                                                 the swap or deleted the draft
+==========  ===================================  ============================
+
+A create that is not open any more holds nothing: its scheduler has given up.
+"""
+
+import dataclasses
+
+from nova_groupext import exception
+from nova_groupext.membership import creates as membership
+from nova_groupext.membership import stored
+from nova_groupext.objects import create as creates
+from nova_groupext.objects import drafts
+from nova_groupext.objects import states
+from nova_groupext.objects.group import VRTGroup
+from nova_groupext.objects.member import VRTMember
+from nova_groupext.objects.plan import VRTPlan
+from nova_groupext.scheduler.follow import server_changes
+
+Obstacle = membership.Obstacle
+
+# Faults of creates that the definition does not allow
+OBSTACLES = {
+    Obstacle.UNKNOWN: 'the group has no such member',
+    Obstacle.ONE_MEMBER: 'one member is one server',
+    Obstacle.MISMATCH: 'the group describes another server',
+    Obstacle.CHANGING: 'its server is being deleted; retry',
+    Obstacle.HAS_SERVER: 'it already has a server',
+    Obstacle.RELEASED: 'its owner has released it; replan the group',
+    Obstacle.BEYOND_LIMIT: 'the definition allows no more servers',
+}
+UNDECIDED = 'no plan was found in time; retry later'
+
+
+@dataclasses.dataclass(frozen=True)
+class _Chosen:
+    """A create with the members for its servers.
+
+    :ivar choices: {server uuid: membership.Choice}
+    """
+
+    create: creates.VRTCreate
+    choices: dict
+
+    @property
+    def paths(self):
+        """Mapping of server uuid to the path of its member."""
+        return {uuid: each.member.path for uuid, each in self.choices.items()}
+
+    @property
+    def to_place(self):
+        """Members that are not held yet."""
+        return [
+            each.member for each in self.choices.values() if not each.is_held
+        ]
+
+
+def place_open(context, placement_client, lease, group_uuid, decide_draft):
+    """Place the members for the open creates of a group once.
+
+    A create stays open if the group was changed meanwhile.
+
+    :param decide_draft: decides a draft; called with the group, its lease and
+        the draft
+    :raises: GroupNotFound
+    """
+    group = VRTGroup.get(context, group_uuid)
+    server_changes.follow_servers(context, placement_client, None, group)
+    group = VRTGroup.get(context, group_uuid)
+    waiting = creates.VRTCreate.list_open(context, group.id)
+    chosen = _reserve_held(context, lease, _choose(context, group, waiting))
+    if chosen:
+        _place(context, lease, group_uuid, chosen, decide_draft)
+
+
+def _place(context, lease, group_uuid, chosen, decide_draft):
+    """Place the members of creates; if refused, first of the older half."""
+    group = VRTGroup.get(context, group_uuid)
+    draft = _store_draft(context, group, chosen)
+    if draft is None:
+        return
+    decide_draft(group, lease, draft)
+    decided = VRTGroup.find(context, draft.uuid)
+    if decided is None or decided.status == states.Group.RELEASING:
+        return
+    if decided.status == states.Group.PLANNING:
+        # The group was changed meanwhile.
+        decided.mark_deleted(context)
+    elif chosen[1:]:
+        half = len(chosen) // 2
+        for part in (chosen[:half], chosen[half:]):
+            _place(context, lease, group_uuid, part, decide_draft)
+    else:
+        _refuse(context, decided, chosen[0].create)
+
+
+def _choose(context, group, waiting):
+    """Choose members for the servers of creates; refuse what is impossible.
+
+    :param waiting: VRTCreates, oldest first
+    :returns: [_Chosen] of the others
+    """
+    chosen, servers = [], {}
+    for create in waiting:
+        roster = stored.read(group, create.member_sets)
+        _repeat(roster, servers)
+        try:
+            choices = membership.choose(
+                *(roster, create.hint, create.server_uuids),
+                *(stored.MATCHING, stored.MATCHING),
+            )
+        except membership.Refused as exc:
+            create.fail(context, OBSTACLES[exc.obstacle])
+            continue
+        by_server = dict(zip(create.server_uuids, choices, strict=True))
+        servers |= {uuid: each.member for uuid, each in by_server.items()}
+        chosen.append(_Chosen(create, by_server))
+    return chosen
+
+
+def _repeat(roster, servers):
+    """Repeat the choices for earlier creates in a roster."""
+    rows = {each.row: each for each in roster.members if each.row is not None}
+    for uuid, member in servers.items():
+        if member.row is None:
+            same = roster.add(dataclasses.replace(member))
+        else:
+            same = rows[member.row]
+        same.path, same.server = member.path, uuid
+        same.status = states.Member.REDEEMING
+
+
+def _reserve_held(context, lease, chosen):
+    """Reserve the members of creates that are all held; return the others."""
+    waiting = []
+    for each in chosen:
+        if each.to_place:
+            waiting.append(each)
+        else:
+            each.create.choose(context, each.paths, draft_id=0)
+            creates.reserve_held(context, lease, each.create)
+    return waiting
+
+
+def _store_draft(context, group, chosen):
+    """Store a draft that places the members of creates.
+
+    :param chosen: [_Chosen]
+    :returns: the draft, in state PLANNING; None while the group is revised
+    """
+    members = [member for each in chosen for member in each.to_place]
+    draft = drafts.replacement_of(group, {each.path: [] for each in members})
+    described = {each.path: each for each in draft.member_sets}
+    draft.members += [
+        VRTMember(
+            path=each.path,
+            member_set=each.member_set,
+            described=described[each.member_set],
+            status=states.Member.TENTATIVE,
+            fault=None,
+            server_uuid=None,
+        )
+        for each in members
+        if each.row is None
+    ]
+    try:
+        drafts.store(context, group, draft)
+    except (exception.GenerationConflict, exception.GroupStateConflict):
+        return None
+    for each in chosen:
+        each.create.choose(context, each.paths, draft.id)
+    return draft
+
+
+def _refuse(context, draft, create):
+    """Refuse a create whose draft has no plan."""
+    if draft.status == states.Group.REFUSED:
+        group = VRTGroup.get_row(context, draft.revises_id)
+        create.refuse(context, group, _reason(context, draft))
+    else:
+        create.fail(context, draft.fault or UNDECIDED)
+
+
+def _reason(context, draft):
+    """Return why a draft was refused, and what would help, as one text."""
+    plan = VRTPlan.find_newest(context, draft.id)
+    answer = plan.answer if plan else {}
+    parts = [answer.get('reason') or {}, *answer.get('relaxations', ())[:1]]
+    texts = [draft.fault, *(each.get('text') for each in parts)]
+    return ' '.join(filter(None, texts))

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Requests to planners to place members while their servers wait.
+
+1. Store a create for the servers, and wake a planner.
+2. Wait until the create has ended, at most for the option's time. One query
+   answers for all requests that wait in this process.
+3. If it was placed, its members are reserved for the servers, which redeem
+   them: then delete it. Otherwise give it up.
+
+A crash leaves the create, which ends by itself; then the reaper frees the
+reserved members, see objects/surplus.py.
+"""
+
+import threading
+import time
+
+from nova import exception as nova_exc
+from oslo_log import log as logging
+import oslo_messaging as messaging
+
+from nova_groupext import exception
+from nova_groupext.conf import CONF
+from nova_groupext.objects import states
+from nova_groupext.objects.create import VRTCreate
+from nova_groupext.objects.group import VRTGroup
+from nova_groupext.objects.planners import VRTPlanner
+from nova_groupext.scheduler import rpcapi
+from nova_groupext.solver.model import time_budget
+
+LOG = logging.getLogger(__name__)
+
+# Seconds between two looks at the creates that wait.
+PAUSE = 0.25
+
+NO_PLANNER = 'no planner is running; retry when one does'
+NO_ANSWER = 'no planner has found a host in time; retry later'
+
+
+class Waiting:
+    """The creates that wait in this process.
+
+    One of the waiting threads looks for all of them.
+    """
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._uuids = set()
+        self._ended = {}
+
+    def wait(self, context, create, budget):
+        """Return the create as it has ended, or None when the time is over.
+
+        :param budget: time_budget.TimeBudget
+        """
+        self._uuids.add(create.uuid)
+        try:
+            while budget.remaining():
+                if self._lock.acquire(timeout=PAUSE):
+                    try:
+                        self._look(context)
+                    finally:
+                        self._lock.release()
+                if create.uuid in self._ended:
+                    return self._ended[create.uuid]
+        finally:
+            self._uuids.discard(create.uuid)
+            self._ended.pop(create.uuid, None)
+        return None
+
+    def _look(self, context):
+        """Read the creates that have ended, and let some time pass."""
+        ended = VRTCreate.list_ended(context, [*self._uuids])
+        self._ended |= {
+            uuid: each for uuid, each in ended.items() if uuid in self._uuids
+        }
+        if not ended:
+            time.sleep(PAUSE)
+
+
+_waiting = Waiting()
+
+
+def place(context, group_uuid, hint, member_sets, server_uuids):
+    """Have members placed and reserved for servers.
+
+    :param hint: path in the servers' hints
+    :param member_sets: paths of those that describe such servers
+    :returns: the VRTCreate, to be removed when the members are redeemed
+    :raises: nova.exception.NoValidHost when they are not placed
+    """
+    seconds = CONF.vrt.redeem_replacement_time_limit
+    group = VRTGroup.find(context, group_uuid)
+    if group is None or not seconds:
+        raise _refusal(hint, NO_ANSWER)
+    if not VRTPlanner.is_any_alive(context, CONF.vrt.heartbeat_interval):
+        raise _refusal(hint, NO_PLANNER)
+    budget = time_budget.TimeBudget(seconds)
+    try:
+        create = VRTCreate.start(
+            *(context, group, hint, member_sets, server_uuids),
+            seconds=seconds,
+            limit=CONF.vrt.max_waiting_creates,
+            project_limit=CONF.vrt.max_waiting_creates_per_project,
+        )
+    except exception.TooManyWaiting as exc:
+        raise _refusal(hint, exc.format_message()) from exc
+    _wake_planner(context, group_uuid)
+    ended = _waiting.wait(context, create, budget)
+    if ended is None or ended.status == states.Create.PLACED:
+        if create.give_up(context):
+            raise _refusal(hint, NO_ANSWER)
+        return create
+    raise _refusal(hint, ended.fault)
+
+
+def _wake_planner(context, group_uuid):
+    try:
+        rpcapi.PlannerAPI().serve_group(context, group_uuid)
+    except messaging.MessagingException:
+        # Planners also look for creates from time to time.
+        LOG.exception('No planner could be told of VRT group %s.', group_uuid)
+
+
+def _refusal(path, reason):
+    error = exception.RedeemFailed(member=path, reason=reason)
+    return nova_exc.NoValidHost(reason=error.format_message())
