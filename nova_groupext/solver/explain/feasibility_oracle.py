@@ -92,11 +92,11 @@ class Oracle:
         }
 
     def find(
-        self, problem: problems.Problem, share: float = tuning.QUERY_SHARE
+        self, problem: problems.Problem, share: float | None = None
     ) -> feasibility.Verdict:
         """Search for a plan of any problem.
 
-        :param share: share of the remaining time to use
+        :param share: share of the remaining time to use; QUERY_SHARE if None
         """
         if self.is_out_of_time():
             return feasibility.Verdict()
@@ -105,7 +105,9 @@ class Oracle:
             return feasibility.Verdict(is_infeasible=True)
         if quick_proofs.is_contradictory(problem, self.budget):
             return feasibility.Verdict(is_infeasible=True)
-        return self._solve(reduced, share)
+        return self._solve(
+            reduced, tuning.QUERY_SHARE if share is None else share
+        )
 
     def probe(
         self, problem: problems.Problem, share: float
