@@ -33,6 +33,7 @@ class MemberDefinition(typing.TypedDict, total=False):
     availability_zone: str
     count: int
     min_count: int
+    max_count: int
     policies: list[Object]
 
 

@@ -23,7 +23,8 @@ class VrtMember(resource.Resource):
     group_id = resource.URI('group_id')
     #: Name of the member in the group, such as ``front/web-3``.
     path = resource.Body('path', alternate_id=True)
-    #: TENTATIVE, HELD, REDEEMING, ACTIVE, SHELVED, FAILED or RELEASED.
+    #: TENTATIVE, HELD, REDEEMING, ACTIVE, SHELVED, LEAVING, FAILED or
+    #: RELEASED.
     status = resource.Body('status')
     #: Id of the server that the member is, or is about to become.
     server_id = resource.Body('server_id')
@@ -37,6 +38,8 @@ class VrtMember(resource.Resource):
     #: Pending resize of the server: a dictionary with ``from``, ``to`` and
     #: ``held``, or None.
     resize = resource.Body('resize', type=dict)
+    #: True for a member beyond the count, up to the ``max_count``.
+    grown = resource.Body('grown', type=bool)
 
     # Description of a new member: write-only.
     #: Id or name of the flavor.
@@ -51,6 +54,8 @@ class VrtMember(resource.Resource):
     count = resource.Body('count', type=int)
     #: Number of these that are enough.
     min_count = resource.Body('min_count', type=int)
+    #: Number of members to which creates may grow the group.
+    max_count = resource.Body('max_count', type=int)
     #: Policies of the member, or of all counted members: a list of
     #: dictionaries with ``type``, ``scope`` and perhaps more.
     policies = resource.Body('policies', type=list)

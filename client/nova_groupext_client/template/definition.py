@@ -185,11 +185,14 @@ class _Builder:
         :param path: path of the group
         """
         keys = entry.restricted_to(
-            ('min_count', 'policies'), 'part of a member'
+            ('min_count', 'max_count', 'policies'), 'part of a member'
         )
         if 'min_count' in keys:
             minimum = functions.resolve(keys['min_count'], self._scope)
             description['min_count'] = minimum.integer()
+        if 'max_count' in keys:
+            maximum = functions.resolve(keys['max_count'], self._scope)
+            description['max_count'] = maximum.integer()
         if 'policies' in keys:
             entries = self._list(entry, 'policies', path, json_path)
             description['policies'] = [

@@ -114,7 +114,7 @@ class TestDefinition(base.TemplateTestCase):
         text = self.template_text(
             '',
             parameters='scope: {type: string}\nleast: {type: number}',
-            members='a: {min_count: {get_param: least}}',
+            members='a: {min_count: {get_param: least}, max_count: 7}',
             policies='- {type: spread, scope: {get_param: scope}}',
         )
 
@@ -123,7 +123,8 @@ class TestDefinition(base.TemplateTestCase):
         self.assertEqual(
             [{'type': 'spread', 'scope': 'rack'}], made['policies']
         )
-        self.assertEqual(0, made['members']['a']['min_count'])
+        member = made['members']['a']
+        self.assertEqual((0, 7), (member['min_count'], member['max_count']))
 
     def test_policies_of_a_member_are_kept_on_it(self):
         made = template.load(
