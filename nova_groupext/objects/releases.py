@@ -2,8 +2,8 @@
 """Releases: holds of a group end, on request or when their time is over.
 
 Each is one transaction, see transitions.change_members(). It sets members to
-RELEASED and holds to RELEASING; scheduler/protocol/release_holds.py empties
-these in Placement.
+RELEASED, or to TENTATIVE if their time is over, and holds to RELEASING;
+scheduler/protocol/release_holds.py empties these in Placement.
 """
 
 from collections.abc import Collection
@@ -147,6 +147,7 @@ def expire(context: RequestContext, group: VRTGroup) -> bool:
                 [member.id for member in group.members],
                 [states.Member.HELD],
                 models.Member.reserved_for.is_(None),
+                status=states.Member.TENTATIVE,
                 fault=f'its group {member_obj.expiry_text(group.expires_at)}',
             ),
             _release_reservations(group),
@@ -178,6 +179,7 @@ def release_overdue(
             [member.id for member in group.members],
             [states.Member.HELD],
             sql_conditions.is_held_since(before),
+            status=states.Member.TENTATIVE,
             fault=HELD_TOO_LONG,
         ),
         _release_reservations(
@@ -212,6 +214,7 @@ def _release_changes(
     statuses: Collection[states.Member],
     *conditions: Condition,
     expected: int | None = None,
+    status: states.Member = states.Member.RELEASED,
     **values: Any,
 ) -> tuple[Change, ...]:
     """Return the changes that release members and their holds.
@@ -221,6 +224,7 @@ def _release_changes(
     :param statuses: statuses of the members that change
     :param conditions: further conditions on the members
     :param expected: number of members that have to match; None for any
+    :param status: RELEASED, or TENTATIVE if a create may place them again
     :param values: other values of the members
     """
     is_in_swap = sa.exists().where(
@@ -235,23 +239,25 @@ def _release_changes(
         *conditions,
     )
     released = {
-        'status': states.Member.RELEASED,
+        'status': status,
         'held_since': None,
         'reserved_for': None,
         **values,
     }
     return (
         (models.Member, is_releasable, released, expected),
-        *_ends_of_holds(ids),
+        *_ends_of_holds(ids, status),
     )
 
 
-def _ends_of_holds(ids: Sequence[int]) -> Iterator[Change]:
+def _ends_of_holds(
+    ids: Sequence[int], status_of_member: states.Member
+) -> Iterator[Change]:
     """Return the changes that end the holds of those members just released."""
     is_released = models.Hold.member_id.in_(
         sa.select(models.Member.id).where(
             models.Member.id.in_(ids),
-            models.Member.status == states.Member.RELEASED,
+            models.Member.status == status_of_member,
         )
     )
     return (

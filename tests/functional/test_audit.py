@@ -303,7 +303,7 @@ class TestAudit(AuditTestCase):
         self.heals()
         self.assertEqual(['ACTIVE'], self.statuses(uuid))
 
-    def test_member_of_a_deleted_server_is_released(self):
+    def test_member_of_a_deleted_server_has_no_host(self):
         uuid, _hold = self.one_held()
         server = self.redeem(uuid, 'a', 'm1.tiny')
         self.delete_servers(server)
@@ -312,7 +312,7 @@ class TestAudit(AuditTestCase):
         self.assertEqual(server.id, finding.consumer)
         self.heals()
 
-        self.assertEqual(['RELEASED'], self.statuses(uuid))
+        self.assertEqual(['TENTATIVE'], self.statuses(uuid))
 
     def test_running_server_without_an_allocation_is_reported(self):
         uuid, _hold = self.one_held()

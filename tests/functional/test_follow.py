@@ -30,14 +30,14 @@ class TestServers(following.FollowTestCase):
 
         self.assert_outcome(uuid, ('ACTIVE', None), following.ONE_HELD)
 
-    def test_a_deleted_server_releases_its_member(self):
+    def test_member_of_a_deleted_server_has_no_host(self):
         uuid = self.hold_one()
         self.delete_servers(self.redeemed(uuid))
 
         self.follow()
 
         self.assert_outcome(
-            uuid, ('RELEASED', 'its server was deleted'), following.FREE
+            uuid, ('TENTATIVE', 'its server was deleted'), following.FREE
         )
         self.assertEqual('RELEASED', self.group(uuid)['status'])
 
@@ -50,7 +50,7 @@ class TestServers(following.FollowTestCase):
 
         self.assert_reheld(uuid)
 
-    def test_deleted_server_without_free_capacity_releases_its_member(self):
+    def test_deleted_server_without_free_capacity_leaves_no_hold(self):
         self.enable_rehold()
         uuid = self.hold_one()
         self.delete_servers(self.redeemed(uuid))
@@ -60,11 +60,11 @@ class TestServers(following.FollowTestCase):
 
         self.assert_outcome(
             uuid,
-            ('RELEASED', 'its server was deleted'),
+            ('TENTATIVE', 'its server was deleted'),
             {**following.FREE, 'cmp-1': 0},
         )
 
-    def test_deleted_server_without_quota_releases_its_member(self):
+    def test_deleted_server_without_quota_leaves_no_hold(self):
         self.enable_rehold()
         uuid = self.hold_one()
         self.delete_servers(self.redeemed(uuid))
@@ -74,7 +74,7 @@ class TestServers(following.FollowTestCase):
         self.follow()
 
         self.assert_outcome(
-            uuid, ('RELEASED', 'its server was deleted'), following.FREE
+            uuid, ('TENTATIVE', 'its server was deleted'), following.FREE
         )
 
     def test_late_allocation_of_a_deleted_server_is_released(self):
@@ -92,7 +92,7 @@ class TestServers(following.FollowTestCase):
         self.follow()
 
         self.assert_outcome(
-            uuid, ('RELEASED', 'its server was deleted'), following.FREE
+            uuid, ('TENTATIVE', 'its server was deleted'), following.FREE
         )
         self.assertEqual({}, self.allocations(server.id))
 

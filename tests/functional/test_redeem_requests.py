@@ -136,7 +136,7 @@ class TestRedeemRequests(redeem_requests.RedeemTestCase):
         )
         reaper.expire(self.context)
         why = self.select_refusal(*self.request())
-        self.assertIn(f'it is RELEASED: {told}', why)
+        self.assertIn(f'it is TENTATIVE: {told}', why)
 
     def test_redeem_begun_before_the_group_expires_succeeds(self):
         request = self.request()

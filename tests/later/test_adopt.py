@@ -166,7 +166,7 @@ class TestAdopt(adopting.AdoptingTestCase):
         self.delete_servers(server)
         self.follow()
         self.assertEqual(
-            'RELEASED', self.member_statuses(self.group(uuid))['a']
+            'TENTATIVE', self.member_statuses(self.group(uuid))['a']
         )
 
     # -- what comes in between, and planners that die ----------------------

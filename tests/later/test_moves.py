@@ -242,14 +242,14 @@ class TestShelved(ApartTestCase):
         )
         self.assertEqual([], self.moves())
 
-    def test_member_of_a_deleted_shelved_server_is_released(self):
+    def test_member_of_a_deleted_shelved_server_has_no_host(self):
         self.shelve(self.first)
         self.follow()
 
         self.delete_servers(self.first)
         self.follow()
 
-        self.assertEqual('RELEASED', self.statuses()[0])
+        self.assertEqual('TENTATIVE', self.statuses()[0])
 
 
 class TestDrift(ApartTestCase):

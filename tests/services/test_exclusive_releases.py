@@ -168,7 +168,7 @@ class TestReleases(ExclusiveCase):
         self.deployment.maintain_exclusive()
 
         self.assertEqual(
-            {'RELEASED': 1, 'HELD': 1}, self.deployment.status_counts(uuid)
+            {'TENTATIVE': 1, 'HELD': 1}, self.deployment.status_counts(uuid)
         )
         self.assertEqual(4, self.used(provider))
 

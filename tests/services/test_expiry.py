@@ -70,7 +70,7 @@ class Expiry:
 
             if expired:
                 self.assertIsInstance(extended, exception.GroupStateConflict)
-                self.assert_all(group, 'RELEASED', 'RELEASED', 'RELEASING')
+                self.assert_all(group, 'RELEASED', 'TENTATIVE', 'RELEASING')
             else:
                 self.assertIsNone(extended)
                 self.assert_all(group, 'HELD', 'HELD', 'HELD')
@@ -95,7 +95,7 @@ class Expiry:
 
             self.assertTrue(expired or again)
             group, hold = self.stored(group)
-            released = (states.Member.RELEASED, states.Hold.RELEASING)
+            released = (states.Member.TENTATIVE, states.Hold.RELEASING)
             found = [(m.status, hold[m.id]) for m in group.members]
             if redeemed is None:
                 kept = (states.Member.REDEEMING, states.Hold.HELD)

@@ -187,7 +187,7 @@ class TestReapers(kills.KillTestCase):
         self.kill_reaper('after release.expire')
 
         self.assertEqual(
-            {'RELEASED': 3}, self.deployment.status_counts(self.uuid)
+            {'TENTATIVE': 3}, self.deployment.status_counts(self.uuid)
         )
         self.assertEqual({}, self.deployment.allocations())
         self.delete_and_hold_another()
@@ -204,13 +204,13 @@ class TestReapers(kills.KillTestCase):
         self.assertNotIn(self.server, self.deployment.allocations())
         self.delete_and_hold_another()
 
-    def test_member_of_a_deleted_server_is_released(self):
+    def test_member_of_a_deleted_server_has_no_host(self):
         self.delete_server()
 
         self.kill_reaper('after release.end')
 
         self.assertEqual(
-            {'HELD': 2, 'RELEASED': 1},
+            {'HELD': 2, 'TENTATIVE': 1},
             self.deployment.status_counts(self.uuid),
         )
         self.delete_and_hold_another()

@@ -92,7 +92,7 @@ class TestStagedRaces(races.RaceTestCase):
 
         self.assertNotIn(self.server, self.deployment.allocations())
         self.assertEqual(
-            {'RELEASED': 1, 'HELD': 2},
+            {'TENTATIVE': 1, 'HELD': 2},
             self.deployment.status_counts(self.uuid),
         )
         self.delete_and_check()

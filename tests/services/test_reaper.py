@@ -494,7 +494,7 @@ class TestFullSlots(ReaperCase):
         self.reaper.reap(self.deployment.context)
 
         self.assertEqual(
-            {'RELEASED': 1}, self.deployment.status_counts(self.expired)
+            {'TENTATIVE': 1}, self.deployment.status_counts(self.expired)
         )
         self.assertEqual(
             {'TENTATIVE': 1}, self.deployment.status_counts(self.abandoned)

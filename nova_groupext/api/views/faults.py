@@ -11,7 +11,7 @@ _CODES = {
     states.Group.PLANNING: UNAVAILABLE,
     states.Group.UNDECIDED: UNAVAILABLE,
     states.Group.REFUSED: CONFLICT,
-    # Its hold has reached the maximum age.
+    # Its hold has ended, or its server was deleted.
     states.Member.TENTATIVE: _GONE,
     states.Member.RELEASED: _GONE,
 }

@@ -43,7 +43,7 @@ INDEXES = st.integers(0, 20)
 NOT_HELD = (Member.TENTATIVE, Member.FAILED, Member.RELEASED)
 # Status of a member after its server has ended.
 STATUS_AFTER = {
-    ServerOutcome.DELETED: Member.RELEASED,
+    ServerOutcome.DELETED: Member.TENTATIVE,
     ServerOutcome.IN_ERROR: Member.FAILED,
     ServerOutcome.UNSCHEDULED: Member.FAILED,
     ServerOutcome.UNKNOWN_TO_NOVA: Member.FAILED,
@@ -154,7 +154,7 @@ class RandomOperations(stateful.RuleBasedStateMachine):
         group, _path = self.pick(index, Member.HELD)
         self.deployment.expire(group)
         after = self.model.copy()
-        after.change_all(group, Member.HELD, Member.RELEASED)
+        after.change_all(group, Member.HELD, Member.TENTATIVE)
         after.groups[group].has_expired = True
         self.do(lambda: self.deployment.reap(0), after, kill_at, before=after)
 

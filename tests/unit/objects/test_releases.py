@@ -39,7 +39,7 @@ class TestExpiry(base.ExpiringGroupTestCase):
         self.assertTrue(self.expire())
         self.assertEqual([], self.expired())
         self.assertEqual(
-            (Group.RELEASED, *[Member.RELEASED] * 3), self.state()
+            (Group.RELEASED, *[Member.TENTATIVE] * 3), self.state()
         )
         self.assertEqual(['RELEASING'] * 3, self.holds())
 
@@ -61,7 +61,7 @@ class TestExpiry(base.ExpiringGroupTestCase):
         self.expire()
 
         self.assertEqual(
-            (Group.HELD, Member.ACTIVE, Member.REDEEMING, Member.RELEASED),
+            (Group.HELD, Member.ACTIVE, Member.REDEEMING, Member.TENTATIVE),
             self.state(),
         )
         self.assertEqual(['REDEEMED', 'HELD', 'RELEASING'], self.holds())

@@ -171,7 +171,7 @@ class TestMaintainExclusive(RoundTestCase):
         self.maintain()
 
         self.assertEqual(
-            {'m-0': 'RELEASED', 'm-1': 'HELD'}, self.statuses(uuid)
+            {'m-0': 'TENTATIVE', 'm-1': 'HELD'}, self.statuses(uuid)
         )
         self.assertEqual(4, self.used(provider))
 

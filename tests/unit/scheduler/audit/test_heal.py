@@ -146,7 +146,7 @@ class TestHeal(base.ProtocolTestCase):
 
         self.heal(Kind.SERVER_WITHOUT_ALLOCATION)
 
-        self.assertEqual({'m-0': 'RELEASED'}, self.statuses(self.uuid))
+        self.assertEqual({'m-0': 'TENTATIVE'}, self.statuses(self.uuid))
 
     def test_error_in_one_part_does_not_stop_the_others(self):
         """Placement refuses to empty an orphan."""

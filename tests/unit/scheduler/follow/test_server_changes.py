@@ -72,15 +72,15 @@ class TestFollowServers(FollowTestCase):
 
         self.assert_state('FAILED', 'RELEASED')
 
-    def test_deleted_server_releases_its_member(self):
+    def test_member_of_a_deleted_server_has_no_host(self):
         self.follow(ServerOutcome.DELETED, is_empty=True)
 
-        self.assert_state('RELEASED', 'RELEASED')
+        self.assert_state('TENTATIVE', 'RELEASED')
 
     def test_late_allocation_of_a_deleted_server_is_emptied(self):
         self.follow(ServerOutcome.DELETED)
 
-        self.assert_state('RELEASED', 'RELEASED')
+        self.assert_state('TENTATIVE', 'RELEASED')
 
     def test_capacity_of_an_unscheduled_server_is_taken_back(self):
         self.assertEqual(set(), self.follow(ServerOutcome.UNSCHEDULED))
@@ -152,7 +152,7 @@ class TestFollowServers(FollowTestCase):
 
         self.follow()
 
-        self.assert_state('RELEASED', 'RELEASED')
+        self.assert_state('TENTATIVE', 'RELEASED')
 
     def test_moves_without_a_member_are_deleted(self):
         group = self.deployment.group(self.uuid)
@@ -199,7 +199,7 @@ class TestHoldAgain(FollowTestCase):
 
         self.follow(ServerOutcome.DELETED)
 
-        self.assert_state('RELEASED', 'RELEASING', other)
+        self.assert_state('TENTATIVE', 'RELEASING', other)
 
     def test_capacity_beyond_the_quota_is_not_held_again(self):
         def refuse(*_args):
@@ -209,7 +209,7 @@ class TestHoldAgain(FollowTestCase):
 
         self.follow(ServerOutcome.DELETED, is_empty=True)
 
-        self.assert_state('RELEASED', 'RELEASED')
+        self.assert_state('TENTATIVE', 'RELEASED')
 
     def test_capacity_of_another_flavor_is_not_held_again(self):
         other = self.deployment.make_provider(1)
@@ -217,14 +217,14 @@ class TestHoldAgain(FollowTestCase):
 
         self.follow(ServerOutcome.DELETED, is_empty=True)
 
-        self.assert_state('RELEASED', 'RELEASED', reservation.uuid)
+        self.assert_state('TENTATIVE', 'RELEASED', reservation.uuid)
 
     def test_capacity_of_an_expired_group_is_not_held_again(self):
         self.deployment.expire(self.uuid)
 
         self.follow(ServerOutcome.DELETED, is_empty=True)
 
-        self.assert_state('RELEASED', 'RELEASED')
+        self.assert_state('TENTATIVE', 'RELEASED')
 
     def test_leased_group_is_followed_in_the_next_round(self):
         lease = self.acquire_lease(self.uuid)

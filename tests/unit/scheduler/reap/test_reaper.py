@@ -37,7 +37,7 @@ class TestExpire(base.ProtocolTestCase):
     def test_holds_of_an_expired_group_are_released(self):
         self.deployment.expire(self.uuid)
 
-        self.assertEqual({'m-0': 'ACTIVE', 'm-1': 'RELEASED'}, self.expire())
+        self.assertEqual({'m-0': 'ACTIVE', 'm-1': 'TENTATIVE'}, self.expire())
 
         self.assertEqual(
             ['REDEEMED', 'RELEASING'], self.hold_statuses(self.uuid)
@@ -63,7 +63,7 @@ class TestExpire(base.ProtocolTestCase):
         self.assertEqual('HELD', self.expire()['m-1'])
         self.sleep(3601)
 
-        self.assertEqual({'m-0': 'ACTIVE', 'm-1': 'RELEASED'}, self.expire())
+        self.assertEqual({'m-0': 'ACTIVE', 'm-1': 'TENTATIVE'}, self.expire())
 
 
 class TestSteps(base.ProtocolTestCase):
