@@ -13,6 +13,7 @@ from nova_groupext.objects import topology as rows
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.objects.member_set import VRTMemberSet
+from nova_groupext.objects.member_set import description_of
 from nova_groupext.objects.policy import VRTPolicy
 from nova_groupext.objects.policy import VRTRelationship
 from nova_groupext.solver.language import parser
@@ -224,7 +225,7 @@ def _member_sets(nodes):
     return [
         VRTMemberSet(
             path=paths.join(path, name),
-            description={k: v for k, v in entry.items() if k != 'policies'},
+            description=description_of(entry),
         )
         for path, node in nodes
         for name, entry in node.get('members', {}).items()
@@ -234,17 +235,25 @@ def _member_sets(nodes):
 def _members(member_sets, parsed):
     members_of = {each.path: each.members for each in parsed.member_sets}
     return [
-        VRTMember(
-            path=member.path,
-            member_set=member_set.path,
-            described=member_set,
-            status=states.Member.TENTATIVE,
-            fault=None,
-            server_uuid=None,
-        )
+        tentative_member(member.path, member_set)
         for member_set in member_sets
         for member in members_of[member_set.path]
     ]
+
+
+def tentative_member(path, member_set):
+    """Return a VRTMember without host and server, not stored yet.
+
+    :param member_set: VRTMemberSet that describes it
+    """
+    return VRTMember(
+        path=path,
+        member_set=member_set.path,
+        described=member_set,
+        status=states.Member.TENTATIVE,
+        fault=None,
+        server_uuid=None,
+    )
 
 
 def _parts(nodes):

@@ -11,6 +11,7 @@ from nova_groupext.api import describe
 from nova_groupext.api import groups
 from nova_groupext.api import related
 from nova_groupext.api import resolve
+from nova_groupext.membership import stored
 from nova_groupext.objects import drafts
 from nova_groupext.objects import states
 
@@ -50,7 +51,6 @@ def revise(context, group, attributes, parsed):
     _check_state(group)
     related.check(context, group.project_id, parsed, group)
     draft = _draft(context, group, attributes, parsed)
-    draft.keep_server = attributes.get('keep_server', False)
     return _store(context, group, draft)
 
 
@@ -119,11 +119,22 @@ def _draft(context, group, attributes, parsed):
     draft.project_id = group.project_id
     draft.user_id = group.user_id
     draft.movable_paths = None
-    draft.keep_server = False
+    draft.keep_server = attributes.get('keep_server', False)
     requests = _requests(context, group, parsed)
     for member_set in draft.member_sets:
         member_set.resolved_request = requests[member_set.path]
+    if not draft.keep_server:
+        draft.members = _members(group, draft)
     return draft
+
+
+def _members(group, draft):
+    """Return the members that the group has after its revision."""
+    described = {each.path: each for each in draft.member_sets}
+    return [
+        describe.tentative_member(path, described[member_set])
+        for path, member_set in stored.revised(group, draft)
+    ]
 
 
 def _requests(context, group, parsed):
@@ -211,9 +222,21 @@ def _check_dropped(draft, dropped):
         raise groups.in_use_error(
             redeeming, 'a server is being created; retry when it exists'
         )
-    if dropped and not draft.keep_server:
+    if not draft.keep_server:
+        check_without_servers(dropped)
+
+
+def check_without_servers(members):
+    """Refuse to remove members with servers, unless these are to be kept.
+
+    :raises: MemberStateConflict
+    """
+    servers = [
+        each for each in members if each.status in states.MEMBER_HAS_SERVER
+    ]
+    if servers:
         raise groups.in_use_error(
-            dropped,
+            servers,
             'members with servers cannot be removed; delete the servers '
             'first, or keep them running with keep_server (--keep-server)',
         )

@@ -79,6 +79,11 @@ class VRTMemberController(wsgi.Controller):
         group = groups.get_authorised(
             context, rules.UPDATE, group_id, parameters
         )
+        keep_server = strutils.bool_from_string(parameters.get('keep_server'))
+        if not keep_server:
+            revise.check_without_servers(
+                [each for each in group.members if each.path == path]
+            )
         topology = describe.compose_topology(group)
         member_set = _member_set(group, path)
         node, name = _parent(topology, member_set)
@@ -89,7 +94,6 @@ class VRTMemberController(wsgi.Controller):
             del node['members'][name]
         else:
             node['members'][name] = decreased
-        keep_server = strutils.bool_from_string(parameters.get('keep_server'))
         self._revise(context, group, topology, keep_server)
 
     @staticmethod
@@ -181,8 +185,11 @@ def _member_set(group, path):
 
     :raises: MemberNotFound
     """
+    for member_set in group.member_sets:
+        if path == member_set.path:
+            return path
     for member in group.members:
-        if path in (member.path, member.member_set):
+        if path == member.path:
             return member.member_set
     raise exception.MemberNotFound(group=group.uuid, member=path)
 

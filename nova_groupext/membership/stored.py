@@ -2,14 +2,17 @@
 """Rosters of stored groups."""
 
 from collections.abc import Collection
+import dataclasses
 from typing import TYPE_CHECKING
 
+from nova_groupext.membership import revising
 from nova_groupext.membership import settling
 from nova_groupext.membership.roster import Member
 from nova_groupext.membership.roster import MemberSet
 from nova_groupext.membership.roster import Path
 from nova_groupext.membership.roster import Roster
 from nova_groupext.objects import states
+from nova_groupext.objects.member_set import are_alike
 from nova_groupext.solver.language import paths
 
 if TYPE_CHECKING:
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
 
 #: Request of the servers of a create, and of the member sets like them.
 MATCHING = 'matching'
+# Request of member sets whose description a revision changes
+CHANGED = 'changed'
 
 
 def read(
@@ -47,6 +52,36 @@ def read(
     for member in [each for each in roster.members if each.server in gone]:
         settling.leave(roster, member, states.Member.TENTATIVE)
     return roster
+
+
+def revised(group: 'VRTGroup', draft: 'VRTGroup') -> list[tuple[Path, Path]]:
+    """Return the members of a group after its revision by a draft.
+
+    Servers stay, and count first: of the described members only those are new
+    that are missing besides them.
+
+    :param draft: its member sets are resolved; its members do not matter
+    :returns: [(path, path of the member set)] in the order of the draft;
+        servers of member sets that it leaves out are not included
+    """
+    roster = read(group)
+    before = {each.path: each for each in group.member_sets}
+    member_sets = {}
+    for each in draft.member_sets:
+        old = before.get(each.path)
+        is_same = old is not None and are_alike(
+            old.resolved_request, each.resolved_request
+        )
+        described = _member_set(each, is_matching=False)
+        if not is_same:
+            described = dataclasses.replace(described, request=CHANGED)
+        member_sets[each.path] = described
+    revising.revise(roster, member_sets)
+    return [
+        (member.path, path)
+        for path in member_sets
+        for member in roster.members_of(path)
+    ]
 
 
 def _member_set(described: 'VRTMemberSet', is_matching: bool) -> MemberSet:

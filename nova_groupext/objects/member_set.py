@@ -15,7 +15,7 @@ from nova_groupext.objects.aliases import JsonObject
 
 COUNTS = ('count', 'min_count', 'max_count')
 # Keys of a description that are not part of its spec
-NOT_IN_SPEC = (*COUNTS, 'policies')
+_NOT_IN_SPEC = (*COUNTS, 'policies')
 # Keys of resolved requests
 _KIND_OF_SERVER = ('flavor_id', 'image_id', 'is_bfv', 'availability_zone')
 
@@ -37,20 +37,18 @@ class VRTMemberSet(base.VRTObject):
 
     @property
     def counts(self) -> dict[str, int]:
-        """Counts of the description, as integers.
+        """Counts of the description."""
+        return _counts(self.description)
 
-        JSON input may contain 4.0, which is a whole number too.
-        """
-        return {
-            key: int(self.description[key])
-            for key in COUNTS
-            if key in self.description
-        }
+    @property
+    def wanted(self) -> int:
+        """Number of members that are placed without being asked for."""
+        return self.counts.get('count', 1)
 
     @property
     def spec(self) -> JsonObject:
         """Description without counts."""
-        return spec(self.description)
+        return _spec(self.description)
 
 
 def are_alike(request: JsonObject, other: JsonObject) -> bool:
@@ -60,6 +58,21 @@ def are_alike(request: JsonObject, other: JsonObject) -> bool:
     )
 
 
-def spec(description: Mapping[str, Any]) -> JsonObject:
-    """Return a member's description without counts and policies."""
-    return {k: v for k, v in description.items() if k not in NOT_IN_SPEC}
+def description_of(entry: Mapping[str, Any]) -> JsonObject:
+    """Return the description of a member set, without its policies.
+
+    :param entry: one of ``members`` of a topology
+    """
+    return {**_spec(entry), **_counts(entry)}
+
+
+def _spec(description: Mapping[str, Any]) -> JsonObject:
+    return {k: v for k, v in description.items() if k not in _NOT_IN_SPEC}
+
+
+def _counts(description: Mapping[str, Any]) -> dict[str, int]:
+    """Return the counts as integers.
+
+    JSON input may contain 4.0, which is a whole number too.
+    """
+    return {key: int(description[key]) for key in COUNTS if key in description}

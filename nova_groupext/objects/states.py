@@ -38,6 +38,10 @@ class Member(enum.StrEnum):
     RELEASED = 'RELEASED'
 
 
+# Status that is shown, of servers beyond what the definition allows
+LEAVING = 'LEAVING'
+
+
 class Hold(enum.StrEnum):
     # The row is written, Placement may have been asked; not committed.
     WRITING = 'WRITING'

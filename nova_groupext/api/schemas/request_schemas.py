@@ -152,7 +152,9 @@ _FLAG = {'enum': ['true', 'True', '1', 'false', 'False', '0']}
 # Expected generation in a query string.
 _GENERATION_TEXT = {'type': 'string', 'pattern': '^[1-9][0-9]{0,9}$'}
 
-_MEMBER_STATUS = {'enum': [str(status) for status in states.Member]}
+_MEMBER_STATUS = {
+    'enum': [*(str(status) for status in states.Member), states.LEAVING]
+}
 
 _GROUP_STATUS = {
     'enum': [

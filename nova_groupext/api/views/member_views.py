@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Response bodies of members, and the ids that tenants see of domains."""
 
+import collections
 import hashlib
 import hmac
 
@@ -9,6 +10,7 @@ from nova_groupext.conf import CONF
 from nova_groupext.objects import keys
 from nova_groupext.objects import member as member_obj
 from nova_groupext.objects import states
+from nova_groupext.solver.language import paths
 
 # Statuses of members that have a host.
 WITH_HOST = (
@@ -16,6 +18,10 @@ WITH_HOST = (
     states.Member.REDEEMING,
     states.Member.ACTIVE,
 )
+
+
+# Statuses of members that count as placed
+WITH_CAPACITY = (*WITH_HOST, states.Member.SHELVED)
 
 
 def domain_id(project_id, level, name):
@@ -41,11 +47,38 @@ def member_views(group, plan, reservations, may_see_hosts):
     :param reservations: {member id: VRTHold}, the resize reservations
     :param may_see_hosts: whether to include the fields for admins
     """
+    beyond = _beyond_count(group)
     return [
         _member(group, each, plan, may_see_hosts)
         | {'resize': _resize(each, reservations.get(each.id), may_see_hosts)}
+        | beyond.get(each.path, {'grown': False})
         for each in group.members
     ]
+
+
+def _beyond_count(group):
+    """Return {path: fields} of the members beyond the count of their sets.
+
+    Only their number counts: those with the highest indexes are shown as such.
+    Servers beyond what the definition allows are LEAVING.
+    """
+    placed = collections.defaultdict(list)
+    for member in group.members:
+        if member.status in WITH_CAPACITY:
+            placed[member.member_set].append(member)
+    fields = {}
+    for described in group.member_sets:
+        counts = described.counts
+        count = counts.get('count', 1)
+        limit = counts.get('max_count', count)
+        members = placed[described.path]
+        if len(members) > count:
+            members.sort(key=lambda each: paths.split_index(each.path))
+            for number, member in enumerate(members[count:], count + 1):
+                fields[member.path] = {'grown': number <= limit}
+                if number > limit and member.server_uuid is not None:
+                    fields[member.path]['status'] = states.LEAVING
+    return fields
 
 
 def _member(group, member, plan, may_see_hosts):

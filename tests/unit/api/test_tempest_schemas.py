@@ -253,7 +253,7 @@ class TestTerms(SchemaCase):
 
         self.assertEqual(set(listed), set(plugin.groups.GROUP_STATUSES))
         self.assertEqual(
-            {str(status) for status in states.Member},
+            {*map(str, states.Member), states.LEAVING},
             set(plugin.groups.MEMBER_STATUSES),
         )
 
@@ -264,7 +264,11 @@ class TestTerms(SchemaCase):
             schemas.RELATIONSHIP['properties'],
             plugin.topology.RELATIONSHIP,
         )
-        member = request_schemas.MEMBER['properties'] | schemas.NON_SPEC
+        member = {
+            **request_schemas.MEMBER['properties'],
+            **schemas.COUNTS,
+            **schemas.POLICIES,
+        }
         self.assertKnown(member, plugin.topology.MEMBER)
 
     def test_policy_options_equal_the_planners(self):

@@ -13,9 +13,13 @@ from tests.unit.objects import base as objects_base
 
 
 class TestMemberSet(base.BaseTestCase):
-    def test_whole_numbers_of_json_are_counts(self):
-        described = groups.member_set('m', count=4.0, flavor='m1')
+    def test_whole_numbers_of_json_become_integers(self):
+        entry = {'count': 4.0, 'flavor': 'm1', 'policies': []}
 
+        description = member_set.description_of(entry)
+
+        self.assertEqual("{'flavor': 'm1', 'count': 4}", str(description))
+        described = groups.member_set('m', **description)
         self.assertEqual({'count': 4}, described.counts)
         self.assertEqual({'flavor': 'm1'}, described.spec)
 

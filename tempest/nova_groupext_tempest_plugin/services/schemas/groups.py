@@ -26,6 +26,7 @@ MEMBER_STATUSES = (
     'REDEEMING',
     'ACTIVE',
     'SHELVED',
+    'LEAVING',
     'FAILED',
     'RELEASED',
 )
@@ -125,6 +126,7 @@ def _member(for_admin):
             'domains': _DOMAINS,
             'fault': _FAULT_OR_NULL,
             'resize': shapes.nullable(shapes.closed(resize)),
+            'grown': shapes.BOOLEAN,
             **host,
         }
     )

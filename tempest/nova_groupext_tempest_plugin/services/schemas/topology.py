@@ -60,6 +60,7 @@ MEMBER = shapes.closed(
         'availability_zone': shapes.TEXT,
         'count': shapes.NUMBER,
         'min_count': shapes.NUMBER,
+        'max_count': shapes.NUMBER,
         'policies': shapes.array(POLICY),
     },
     optional=(
@@ -68,6 +69,7 @@ MEMBER = shapes.closed(
         'availability_zone',
         'count',
         'min_count',
+        'max_count',
         'policies',
     ),
 )

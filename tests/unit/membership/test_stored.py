@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Unit tests of ``nova_groupext/membership/stored.py``."""
+
+from oslo_utils.fixture import uuidsentinel as uuids
+from oslotest import base
+
+from nova_groupext.membership import obstacles
+from nova_groupext.membership import stored
+from nova_groupext.membership.creates import Obstacle
+from nova_groupext.objects import states
+from tests import groups
+
+Member = states.Member
+M1, M2 = {'flavor_id': 'm1'}, {'flavor_id': 'm2'}
+
+
+class StoredCase(base.BaseTestCase):
+    """A master, and three workers of whom two are described."""
+
+    def setUp(self):
+        super().setUp()
+        self.group = self.make(count=3)
+        self.describe(count=2, max_count=4)
+        for path, server in (
+            ('workers/w-0', uuids.first),
+            ('workers/w-1', uuids.second),
+        ):
+            self.change(path, status=Member.ACTIVE, server_uuid=server)
+        self.change('workers/w-2', status=Member.HELD)
+
+    def make(self, request=M1, **counts):
+        group = groups.unstored(
+            **groups.members_of(
+                groups.member_set('master', M2),
+                groups.member_set('workers/w', request, **counts),
+            ),
+            has_expired=False,
+        )
+        for number, member in enumerate(group.members):
+            member.id = number
+            member.server_uuid = member.reserved_for = None
+        return group
+
+    def describe(self, **counts):
+        self.group.member_sets[1].description = counts
+
+    def change(self, path, **values):
+        for member in self.group.members:
+            if member.path == path:
+                for name, value in values.items():
+                    setattr(member, name, value)
+
+
+class TestRead(StoredCase):
+    def statuses(self, **kwargs):
+        roster = stored.read(self.group, **kwargs)
+        return {each.path: each.status for each in roster.members}
+
+    def test_reserved_member_counts_as_one_with_its_server(self):
+        self.change('workers/w-2', reserved_for=uuids.third)
+
+        roster = stored.read(self.group)
+
+        member = roster.find('workers/w-2')
+        self.assertEqual(Member.REDEEMING, member.status)
+        self.assertEqual(uuids.third, member.server)
+
+    def test_holds_of_an_expired_group_are_no_places(self):
+        self.group.has_expired = True
+
+        self.assertEqual(
+            (Member.ACTIVE, Member.TENTATIVE),
+            (
+                self.statuses()['workers/w-0'],
+                self.statuses()['workers/w-2'],
+            ),
+        )
+
+    def test_member_of_a_gone_server_is_missing_if_described(self):
+        self.change('workers/w-2', status=Member.TENTATIVE)
+
+        statuses = self.statuses(gone={uuids.second})
+
+        self.assertEqual(Member.ACTIVE, statuses['workers/w-0'])
+        self.assertIn(Member.TENTATIVE, statuses.values())
+
+    def test_member_of_a_gone_server_beyond_count_is_forgotten(self):
+        self.assertEqual(
+            {'master', 'workers/w-0', 'workers/w-2'},
+            self.statuses(gone={uuids.second}).keys(),
+        )
+
+    def test_paths_in_policies_and_relationships_are_named(self):
+        self.assertEqual(
+            {'', 'workers', 'master'}, stored.read(self.group).named
+        )
+
+
+class TestRevised(StoredCase):
+    def revised(self, request=M1, **counts):
+        return stored.revised(self.group, self.make(request, **counts))
+
+    def paths(self, **counts):
+        return [
+            path
+            for path, member_set in self.revised(**counts)
+            if member_set == 'workers/w'
+        ]
+
+    def test_servers_count_before_holds(self):
+        self.change('workers/w-2', status=Member.ACTIVE)
+        self.change('workers/w-0', status=Member.HELD)
+
+        self.assertEqual(['workers/w-1', 'workers/w-2'], self.paths(count=2))
+
+    def test_servers_beyond_the_definition_stay(self):
+        self.assertEqual(['workers/w-0', 'workers/w-1'], self.paths(count=1))
+
+    def test_missing_members_get_free_indexes(self):
+        self.group.members.pop(2)
+
+        self.assertEqual(
+            [f'workers/w-{index}' for index in range(4)], self.paths(count=4)
+        )
+
+    def test_order_is_that_of_the_definition(self):
+        self.assertEqual('master', self.revised(count=1)[0][0])
+
+    def test_changed_description_keeps_paths(self):
+        self.assertEqual(
+            ['workers/w-0', 'workers/w-1', 'workers/w-2'],
+            self.paths(request=M2, count=3),
+        )
+
+    def test_servers_of_a_set_that_is_left_out_are_no_members(self):
+        draft = groups.unstored(
+            **groups.members_of(groups.member_set('master', M2))
+        )
+
+        self.assertEqual(
+            [('master', 'master')], stored.revised(self.group, draft)
+        )
+
+
+class TestPlaceable(StoredCase):
+    def obstacle(self, hint='workers/w', number=1, gone=()):
+        names = [str(index) for index in range(number)]
+        return obstacles.find_obstacle(
+            *(self.group, hint, ['workers/w'], names),
+            lambda uuids: {*gone} & {*uuids},
+        )
+
+    def test_as_many_as_max_count_are_placeable(self):
+        self.assertIsNone(self.obstacle(number=2))
+        self.assertEqual(Obstacle.BEYOND_LIMIT, self.obstacle(number=3))
+
+    def test_gone_server_makes_place(self):
+        self.assertIsNone(self.obstacle(number=3, gone=[uuids.first]))
+
+    def test_servers_are_looked_up_only_if_that_matters(self):
+        def fail(_uuids):
+            raise AssertionError
+
+        self.assertIsNone(
+            obstacles.find_obstacle(
+                *(self.group, 'workers/w', ['workers/w'], ['0'], fail)
+            )
+        )
+
+    def test_member_sets_are_those_at_or_below_a_hint(self):
+        for hint, expected in (
+            ('workers/w-7', ['workers/w']),
+            ('workers', ['workers/w']),
+            ('', ['master', 'workers/w']),
+            ('nobody', []),
+        ):
+            found = obstacles.member_sets_for(self.group, hint)
+            self.assertEqual(expected, [each.path for each in found])
