@@ -127,10 +127,10 @@ class TooManyWaiting(Conflict):
     )
 
 
-class MemberLimitReached(VRTException):
+class MemberLimitExceeded(VRTException):
     msg_fmt = _(
-        'Member %(member)s of the VRT group has all the servers that its '
-        'definition allows: %(reason)s'
+        'The definition of the VRT group allows no more servers of '
+        '%(member)s: %(reason)s'
     )
     code = 403
 

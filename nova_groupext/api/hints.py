@@ -28,7 +28,7 @@ from nova_groupext.api import groups
 from nova_groupext.api import resource
 from nova_groupext.db import engine
 from nova_groupext.membership import creates
-from nova_groupext.membership import placeable
+from nova_groupext.membership import obstacles
 from nova_groupext.objects import states
 from nova_groupext.objects.create import VRTCreate
 from nova_groupext.objects.group import VRTGroup
@@ -188,19 +188,19 @@ def _check_placeable(context, group_uuid, path, server, error):
     """Check that planners may place members for the servers.
 
     :param error: raised where the definition allows no more members now
-    :raises: MemberLimitReached, PlacementRefused, DescriptionMismatch
+    :raises: MemberLimitExceeded, PlacementRefused, DescriptionMismatch
     """
     group = VRTGroup.find(context, group_uuid)
     if group.status not in states.GROUP_REPLACEABLE:
         raise error
     number = _requested_number(server)
-    obstacle = placeable.find_obstacle(
+    obstacle = obstacles.find_obstacle(
         *(group, path, _matching_sets(context, group, path, server)),
         [str(index) for index in range(number)],
         functools.partial(servers.find_gone, context.elevated()),
     )
     if obstacle == creates.Obstacle.BEYOND_LIMIT:
-        raise exception.MemberLimitReached(
+        raise exception.MemberLimitExceeded(
             member=path, reason=error.format_message()
         )
     if obstacle == creates.Obstacle.ONE_MEMBER:
@@ -221,7 +221,7 @@ def _matching_sets(context, group, path, server):
         member_set.path: descriptions.differences(
             server, member_set.resolved_request
         )
-        for member_set in placeable.member_sets_for(group, path)
+        for member_set in obstacles.member_sets_for(group, path)
     }
     matching = [each for each, found in differing.items() if not found]
     if differing and not matching:

@@ -59,16 +59,18 @@ of a group.
         max=50,
         help="""
 Maximum seconds for which the scheduling of a server waits for planners to find
-another host for its member, because Nova refuses the planned host: it is
-disabled or down, was deleted, or is rejected by one of the operator's filters.
+a host for its member, because the member has none, or Nova refuses the planned
+one: it is disabled or down, was deleted, or is rejected by one of the
+operator's filters.
 
 When the time ends, or no planner answers, the server gets the status ERROR as
-for any other lack of a valid host, and the member stays held. nova-conductor
-waits for the scheduler for ``rpc_response_timeout``, which should be longer.
+for any other lack of a valid host, and a held member stays held.
+nova-conductor waits for the scheduler for ``rpc_response_timeout``, which
+should be longer.
 
 Possible values:
 
-* ``0`` to request no other host
+* ``0`` to request no host
 
 Related options:
 

@@ -20,7 +20,8 @@ queries          group_queries, hold_queries, member_queries, work_queries,
                  listing, related, sql_conditions
 transactions     transitions (hold a group), redeems, releases, drafts,
                  revisions, swaps, swap_results, adoptions, definitions,
-                 move_transitions, placeholder_holds, watched_holds, hold_ages
+                 move_transitions, placeholder_holds, watched_holds, hold_ages,
+                 surplus, renames
 values           states, aliases, member_placement, topology
 ===============  ============================================================
 """

@@ -81,9 +81,14 @@ def store(context: RequestContext, group: VRTGroup, draft: VRTGroup) -> None:
 def _replace_draft(
     context: RequestContext, group: VRTGroup, draft: VRTGroup
 ) -> None:
-    """Insert a draft, and delete an earlier one that is not PLANNING."""
+    """Insert a draft, and delete an earlier one that is not PLANNING.
+
+    Also one that places members for creates is deleted, unless its swap has
+    begun: planners decide the creates again after the new draft.
+    """
     for old in VRTGroup.drafts_by_group(context, [group.id]).values():
-        if old.status == states.Group.PLANNING:
+        is_planning = old.status == states.Group.PLANNING
+        if is_planning and not _gives_way(context, old):
             raise group.conflict(
                 'an earlier revision is still being planned; retry when '
                 'planning has ended'
@@ -91,6 +96,13 @@ def _replace_draft(
         old.mark_deleted(context)
     draft.revises_id = group.id
     draft.create(context)
+
+
+def _gives_way(context: RequestContext, old: VRTGroup) -> bool:
+    is_for_creates = models.Create.draft_id == old.id
+    return not old.is_binding and bool(
+        db.count(context, models.Create, is_for_creates)
+    )
 
 
 def replace_definition(

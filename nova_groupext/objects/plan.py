@@ -2,6 +2,7 @@
 """A plan: the planner's answer for a group."""
 
 from collections.abc import Collection
+from collections.abc import Mapping
 from typing import Any
 from typing import Self
 
@@ -93,6 +94,22 @@ class VRTPlan(base.VRTObject):
         The caller's transaction has the group's row lock.
         """
         self.placements = {**self.placements, path: placement}
+        placements = member_placement.to_json(self.placements)
+        self.update_row(context, placements=placements)
+
+    def rename(
+        self, context: RequestContext, new_paths: Mapping[Path, Path]
+    ) -> None:
+        """Rename members of the plan.
+
+        The caller's transaction has the group's row lock.
+
+        :param new_paths: {old path: new path}
+        """
+        self.placements = {
+            new_paths.get(path, path): placement
+            for path, placement in self.placements.items()
+        }
         placements = member_placement.to_json(self.placements)
         self.update_row(context, placements=placements)
 

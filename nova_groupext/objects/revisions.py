@@ -21,7 +21,7 @@ from nova_groupext import faultpoints
 from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.objects import adoptions
-from nova_groupext.objects import create as creates
+from nova_groupext.objects import create
 from nova_groupext.objects import definitions
 from nova_groupext.objects import drafts
 from nova_groupext.objects import hold_ages
@@ -100,7 +100,7 @@ def commit(
             member_statuses=drafts.replaceable_statuses(draft),
             is_watched=is_watched,
         )
-        creates.reserve_placed(context, group.id, draft.id)
+        create.reserve_placed(context, group.id, draft.id)
         _reset_members_without_holds(context, group)
         _end_draft(context, draft)
 
@@ -166,13 +166,20 @@ def _check_unchanged(
     ]
     if (
         len(replaceable) != len(ids)
+        or not _is_planning(context, draft)
         or not _may_revise(context, group, draft)
         or not _may_drop(context, group, draft)
         or not adoptions.may_adopt(context, group, draft)
         or adoptions.has_moves(context, swap)
-        or not creates.are_open(context, draft.id)
+        or not create.are_open(context, draft.id)
     ):
         raise exception.GenerationConflict(group=group.uuid)
+
+
+def _is_planning(context: RequestContext, draft: VRTGroup) -> bool:
+    """Check that no other draft has taken the place of this one."""
+    row = VRTGroup.find_by_id(context, draft.id)
+    return row is not None and row.status == states.Group.PLANNING
 
 
 def _may_revise(

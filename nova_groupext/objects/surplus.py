@@ -2,18 +2,20 @@
 """Members that a group no longer needs: it has as many others as it describes.
 
 1. Members that were reserved for a server that does not come are free again.
-2. Of each member set that may grow, held members beyond its count end, and
-   members without a host that nobody is missing.
+2. Of each member set, held members beyond its count end, and members without
+   a host that nobody is missing.
 
 Each is one transaction with the group's row lock. Members that end go, with
 their holds, to a draft that is deleted: the reaper empties the holds first.
 """
 
+import collections
 from collections.abc import Collection
 from collections.abc import Sequence
 
 from nova.context import RequestContext
 from oslo_utils import uuidutils
+import sqlalchemy as sa
 
 from nova_groupext.db import api as db
 from nova_groupext.db import models
@@ -34,9 +36,6 @@ def is_surplus(context: RequestContext, member: VRTMember) -> bool:
 
     :param member: one that has a place
     """
-    described = member.described.counts
-    if 'max_count' not in described:
-        return False
     number = db.count(
         context,
         models.Member,
@@ -44,7 +43,7 @@ def is_surplus(context: RequestContext, member: VRTMember) -> bool:
         models.Member.member_set == member.member_set,
         models.Member.status.in_(_PLACED),
     )
-    return number > described['count']
+    return number > member.described.wanted
 
 
 def end(context: RequestContext, group_id: int) -> None:
@@ -54,6 +53,9 @@ def end(context: RequestContext, group_id: int) -> None:
     """
 
     def work() -> bool:
+        if VRTHold.list_open(context, group_id):
+            # A planner is changing the holds: the next round is early enough.
+            return True
         group = VRTGroup.find_by_id(context, group_id)
         creates = VRTCreate.list_unended(context, group_id)
         awaited = {uuid for each in creates for uuid in each.server_uuids}
@@ -73,14 +75,45 @@ def end(context: RequestContext, group_id: int) -> None:
 
 
 def list_groups(context: RequestContext) -> list[int]:
-    """Return the ids of groups with reserved members that are not redeemed."""
-    rows = db.find(
-        context,
-        models.Member,
-        models.Member.reserved_for.is_not(None),
-        models.Member.status == states.Member.HELD,
+    """Return the ids of groups that may have surplus members."""
+    is_reserved = models.Member.reserved_for.is_not(None)
+    is_unplaced = models.Member.status.in_(states.MEMBER_NEEDS_HOST)
+    candidates = (
+        sa.select(models.Member.group_id)
+        .where(
+            models.Group.id == models.Member.group_id,
+            models.Group.revises_id.is_(None),
+            models.Group.status.in_(states.GROUP_REPLACEABLE),
+            is_reserved | is_unplaced,
+        )
+        .correlate(None)
     )
-    return sorted({row.group_id for row in rows})
+    wanted = {
+        (each.group_id, each.path): each.wanted
+        for each in VRTMemberSet.list_rows(
+            context, models.MemberSet.group_id.in_(candidates)
+        )
+    }
+    numbers = collections.Counter()
+    found = set()
+    for group_id, member_set, status, reserved_for in db.find_columns(
+        context,
+        (
+            *(models.Member.group_id, models.Member.member_set),
+            *(models.Member.status, models.Member.reserved_for),
+        ),
+        models.Member,
+        models.Member.group_id.in_(candidates),
+    ):
+        numbers[group_id, member_set] += 1
+        if status == states.Member.HELD and reserved_for is not None:
+            found.add(group_id)
+    found |= {
+        key[0]
+        for key, number in numbers.items()
+        if number > wanted.get(key, number)
+    }
+    return sorted(found)
 
 
 def _end_reservations(
@@ -106,17 +139,13 @@ def _end_reservations(
         models.Member.reserved_for.is_not(None),
         reserved_for=None,
     )
-    if 'max_count' not in described.counts:
-        return []
-    wanted = described.counts['count']
     placed = [row for row in rows if row.status in _PLACED]
-    too_many = max(0, len(placed) - wanted)
+    released = [row for row in rows if row.status == states.Member.RELEASED]
+    unplaced = [row for row in rows if row.status in states.MEMBER_NEEDS_HOST]
+    too_many = max(0, len(placed) - described.wanted)
     ending = free[max(0, len(free) - too_many) :]
-    described_rows = [
-        row for row in rows if row.status in states.MEMBER_NEEDS_HOST
-    ]
-    missing = max(0, wanted - len(placed) + len(ending))
-    return [*ending, *described_rows[missing:]]
+    kept = len(placed) - len(ending) + len(released)
+    return [*ending, *unplaced[max(0, described.wanted - kept) :]]
 
 
 def _drop(

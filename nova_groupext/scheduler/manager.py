@@ -209,10 +209,10 @@ class HolisticSchedulerManager(manager.SchedulerManager):
                 selections = self._select_all(context, spec_obj, choices)
                 redemption.redeem(context, spec_obj, choices)
                 return selections
-            except reserve.NoneFree as exc:
+            except reserve.TooFewHeld as exc:
                 # Members that were placed for the servers may be lost again.
                 if was_placed or not redemption.place(
-                    context, ref, spec_obj, server_uuids
+                    context, ref, spec_obj, server_uuids, exc.reason
                 ):
                     raise exc.error from None
                 was_placed = True

@@ -6,7 +6,7 @@
 3. Release what the group no longer needs.
 4. If the group or its draft is PLANNING and a slot is free, decide it.
 5. Release what the decision has replaced.
-6. Place the members of servers that wait: see decide/place_creates.py.
+6. Place the members of servers that wait: see decide/creates.py.
 7. Release the lease. If another planner has asked for the group meanwhile,
    start again with 3.
 
@@ -23,16 +23,16 @@ from oslo_log import log as logging
 from nova_groupext import exception
 from nova_groupext.conf import CONF
 from nova_groupext.db import database_errors
-from nova_groupext.objects import create as creates
+from nova_groupext.objects import create
 from nova_groupext.objects import states
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.proposal import VRTProposal
 from nova_groupext.scheduler import availability
 from nova_groupext.scheduler import rpcapi
+from nova_groupext.scheduler.decide import creates
 from nova_groupext.scheduler.decide import deadlines
 from nova_groupext.scheduler.decide import decide
 from nova_groupext.scheduler.decide import first_plan
-from nova_groupext.scheduler.decide import place_creates
 from nova_groupext.scheduler.decide import propose
 from nova_groupext.scheduler.decide import replacement
 from nova_groupext.scheduler.decide import results
@@ -153,10 +153,8 @@ class GroupServer:
         draft = group and VRTGroup.drafts_by_group(context, [group.id]).get(
             group.id
         )
-        if draft is not None and creates.is_for_creates(context, draft.id):
-            # Another planner has died: it is decided anew.
-            if draft.status == states.Group.PLANNING:
-                draft.mark_deleted(context)
+        if draft is not None and creates.is_abandoned(context, group, draft):
+            draft.mark_deleted(context)
             draft = None
         waiting = [
             each
@@ -185,17 +183,22 @@ class GroupServer:
         group = VRTGroup.find(context, group_uuid)
         if group is None or group.status not in states.GROUP_REPLACEABLE:
             return
-        while creates.VRTCreate.list_open(context, group.id):
+        for _attempt in range(CONF.vrt.planning_attempts):
+            if not create.VRTCreate.list_open(context, group.id):
+                return
             with self._slots.take(
                 group.project_id, is_urgent=True
             ) as is_taken:
                 if not is_taken:
                     return
-                place_creates.place_open(
-                    *(context, self._tools().placement_client),
-                    *(lease, group_uuid),
-                    functools.partial(self._place_members, context),
-                )
+                with contextlib.suppress(
+                    exception.GenerationConflict, exception.GroupNotFound
+                ):
+                    creates.place_open(
+                        *(context, self._tools().placement_client),
+                        *(lease, group_uuid),
+                        functools.partial(self._place_members, context),
+                    )
 
     def _place_members(self, context, group, lease, draft):
         """Decide a draft that places members for creates."""

@@ -1,10 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Groups that grow: creates of members that have no host yet."""
 
+import fixtures
+from nova import exception as nova_errors
 from novaclient import exceptions as nova_exc
+from oslo_utils import timeutils
 
 from nova_groupext.cloud import hosts
+from nova_groupext.cloud import image
+from nova_groupext.objects.create import VRTCreate
+from nova_groupext.objects.planners import VRTPlanner
 from nova_groupext.scheduler.audit import audit
+from nova_groupext.scheduler.redeem import redeem_path
 from tests import rounds
 from tests.functional import base
 from tests.functional import changing_cloud
@@ -30,9 +37,7 @@ class GrowingCase(changing_cloud.ChangingCloudTestCase):
         return self.redeem(self.uuid, path, 'm1.tiny')
 
     def assert_refused(self, code, path='w'):
-        error = self.assertRaises(
-            nova_exc.ClientException, self.grow, path
-        )
+        error = self.assertRaises(nova_exc.ClientException, self.grow, path)
         self.assertEqual(code, error.code, error)
         return str(error)
 
@@ -92,6 +97,18 @@ class TestGrowing(GrowingCase):
         self.assertEqual({'w-0': 'ACTIVE', 'w-7': 'ACTIVE'}, self.statuses())
         self.assert_sound()
 
+    def test_exact_name_is_given_to_a_held_member_that_is_left(self):
+        self.hold_workers(2, 2)
+        self.grow('w-0')
+
+        self.grow('w-7')
+
+        self.assertEqual({'w-0': 'ACTIVE', 'w-7': 'ACTIVE'}, self.statuses())
+        members = self.group(self.uuid, 'admin')['members']
+        shown = {each['path']: each['host'] for each in members}
+        self.assertIsNotNone(shown['w-7'])
+        self.assert_sound()
+
     def test_deleted_server_beyond_count_leaves_no_member(self):
         self.hold_workers(1, 3)
         self.grow()
@@ -125,3 +142,171 @@ class TestGrowing(GrowingCase):
         self.assertIn('w', failed.fault['message'])
         self.assert_refused(403)
         self.assert_sound()
+
+    def test_servers_of_one_request_are_placed_together(self):
+        self.hold_workers(1, 4)
+
+        servers = self.boot_many(3)
+
+        self.assertEqual({'ACTIVE'}, {each.status for each in servers})
+        self.assertEqual(3, len(self.statuses()))
+        self.assert_sound()
+
+    def test_servers_of_one_request_that_do_not_all_fit_get_nothing(self):
+        self.hold_workers(1, 8)
+
+        servers = self.boot_many(5)
+
+        self.assertEqual({'ERROR'}, {each.status for each in servers})
+        self.assertEqual({'w-0': 'HELD'}, self.statuses())
+        self.assert_sound()
+
+    def test_server_waits_for_no_planner_if_none_runs(self):
+        self.hold_workers(1, 2)
+        self.grow()
+        self.patch(VRTPlanner, 'is_any_alive', lambda *_args: False)
+
+        failed = self.grow()
+
+        self.assertIn('no planner is running', failed.fault['message'])
+        self.assertEqual(
+            [], VRTCreate.list_rows(self.context), 'a create is left'
+        )
+
+    def test_expired_member_is_placed_again(self):
+        self.hold_workers(1, 1)
+        self.change_row(self.uuid, expires_at=timeutils.utcnow())
+
+        server = self.grow()
+
+        self.assertEqual('ACTIVE', server.status, vars(server))
+        self.assert_sound()
+
+    def test_create_of_a_released_member_is_refused(self):
+        self.uuid = self.hold_group({'members': {'w': base.member(count=1)}})[
+            'id'
+        ]
+        self.act(self.uuid, 'release')
+
+        self.assert_refused(409)
+
+    def test_members_of_a_dead_scheduler_are_free_again(self):
+        self.hold_workers(1, 3)
+        self.grow()
+        self.patch(redeem_path.RedeemPath, 'redeem', self.die)
+        self.assertEqual('ERROR', self.grow().status)
+        statuses = self.statuses()
+        self.assertEqual({'w-0': 'ACTIVE', 'w-1': 'HELD'}, statuses)
+
+        self.eventually(
+            self.reaped_statuses, lambda now: now == {'w-0': 'ACTIVE'}
+        )
+
+        self.assert_sound()
+
+    def test_planner_that_is_too_late_holds_nothing(self):
+        self.hold_workers(1, 2)
+        self.grow()
+        self.set_option('redeem_replacement_time_limit', 4)
+        points = []
+
+        def give_up(point):
+            points.append(point)
+            if point == 'before hold.post':
+                VRTCreate.update_rows(
+                    self.context, ends_at=timeutils.utcnow().replace(2000)
+                )
+
+        with fixtures.MonkeyPatch(
+            'nova_groupext.faultpoints.handler', give_up
+        ):
+            failed = self.grow()
+
+        self.assertIn('before hold.post', points)
+        self.assertIn('no planner has found a host', failed.fault['message'])
+        self.eventually(
+            self.reaped_statuses, lambda now: now == {'w-0': 'ACTIVE'}
+        )
+        self.assert_sound()
+        self.assertEqual([], VRTCreate.list_rows(self.context))
+
+    @staticmethod
+    def die(*_args):
+        raise nova_errors.NoValidHost(reason='died')
+
+    def boot_many(self, number):
+        """Build several servers by one request."""
+        nova = self.cloud.nova('demo')
+        reservation = nova.servers.create(
+            'many',
+            image.image_id('cirros'),
+            nova.flavors.find(name='m1.tiny'),
+            nics='none',
+            min_count=number,
+            reservation_id=True,
+            scheduler_hints=base.member_hints(self.uuid, 'w'),
+        )
+        servers = nova.servers.list(
+            search_opts={'reservation_id': reservation}
+        )
+        for server in servers:
+            self.addCleanup(self.delete_servers, server)
+        return [self.wait_for_build(each) for each in servers]
+
+
+class TestRevising(GrowingCase):
+    def put(self, count, **more):
+        group = self.group(self.uuid)
+        worker = base.member(count=count, **more)
+        body = {
+            'generation': group['generation'],
+            'topology': {'members': {'w': worker}, 'policies': [APART]},
+        }
+        response = self.api().put(
+            f'{base.GROUPS}/{self.uuid}', json={'vrt_group': body}
+        )
+        self.assertEqual(202, response.status_code, response.text)
+        self.eventually(
+            self.group, lambda now: now['revision'] is None, self.uuid
+        )
+
+    def test_grown_members_stay(self):
+        self.hold_workers(1, 3)
+        self.grow(), self.grow('w-5')
+
+        self.put(2, max_count=4)
+
+        self.assertEqual({'w-0': 'ACTIVE', 'w-5': 'ACTIVE'}, self.statuses())
+        self.put(3, max_count=4)
+        self.assertEqual(
+            {'w-0': 'ACTIVE', 'w-1': 'HELD', 'w-5': 'ACTIVE'}, self.statuses()
+        )
+        self.assert_sound()
+
+    def test_servers_beyond_a_smaller_count_leave(self):
+        self.hold_workers(3, 3)
+        servers = [self.grow() for _number in range(3)]
+
+        self.put(1)
+
+        self.assertEqual(
+            {'w-0': 'ACTIVE', 'w-1': 'LEAVING', 'w-2': 'LEAVING'},
+            self.statuses(),
+        )
+        self.delete(servers[0])
+        self.eventually(
+            self.reaped_statuses,
+            lambda now: now == {'w-1': 'ACTIVE', 'w-2': 'LEAVING'},
+        )
+        self.put(2)
+        self.assertEqual({'w-1': 'ACTIVE', 'w-2': 'ACTIVE'}, self.statuses())
+        self.assert_sound()
+
+    def test_what_grew_is_shown_as_grown(self):
+        self.hold_workers(1, 3)
+        self.grow(), self.grow()
+
+        self.assertEqual(
+            [('w-0', False), ('w-1', True)],
+            [(each['path'], each['grown']) for each in self.members()],
+        )

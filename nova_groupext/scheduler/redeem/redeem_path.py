@@ -38,7 +38,7 @@ from oslo_log import log as logging
 
 from nova_groupext import exception
 from nova_groupext.db import database_errors
-from nova_groupext.membership import placeable
+from nova_groupext.membership import obstacles
 from nova_groupext.objects import states
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.member import VRTMember
@@ -46,7 +46,7 @@ from nova_groupext.scheduler.current import policy_check
 from nova_groupext.scheduler.nova import request_specs
 from nova_groupext.scheduler.nova import servers
 from nova_groupext.scheduler.protocol import redeem
-from nova_groupext.scheduler.redeem import place_request
+from nova_groupext.scheduler.redeem import create_request
 from nova_groupext.scheduler.redeem import reserve
 
 LOG = logging.getLogger(__name__)
@@ -172,12 +172,12 @@ class RedeemPath:
                 project_id=spec.project_id,
             )
         except exception.MemberNotFound as exc:
-            error = nova_exc.NoValidHost(reason=exc.format_message())
-            raise reserve.NoneFree(error) from exc
+            raise reserve.TooFewHeld(exc.format_message()) from exc
 
-    def place(self, context, ref, spec, server_uuids):
+    def place(self, context, ref, spec, server_uuids, why):
         """Have planners place members for the servers, if the group may.
 
+        :param why: reason why the servers cannot have held members
         :returns: False if its definition allows no more members now
         :raises: nova.exception.NoValidHost when they could not be placed
         """
@@ -190,16 +190,16 @@ class RedeemPath:
             return False
         matching = [
             each.path
-            for each in placeable.member_sets_for(group, ref.member)
+            for each in obstacles.member_sets_for(group, ref.member)
             if self._mismatch_error(context, each, spec) is None
         ]
         find_gone = functools.partial(servers.find_gone, context)
-        if placeable.find_obstacle(
+        if obstacles.find_obstacle(
             group, ref.member, matching, server_uuids, find_gone
         ):
             return False
-        self._create = place_request.place(
-            context, ref.group, ref.member, matching, server_uuids
+        self._create = create_request.place(
+            context, ref.group, ref.member, matching, server_uuids, why
         )
         return True
 

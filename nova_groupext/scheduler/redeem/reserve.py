@@ -76,15 +76,19 @@ class NotEnoughMembers(Exception):
         self.missing = missing
 
 
-class NoneFree(Exception):
+class TooFewHeld(Exception):
     """The group holds too few members for the servers.
 
-    :ivar error: NoValidHost, unless planners can place more
+    :ivar reason: text for the user, unless planners can place more
     """
 
-    def __init__(self, error):
-        super().__init__(error)
-        self.error = error
+    def __init__(self, reason):
+        super().__init__(reason)
+        self.reason = reason
+
+    @property
+    def error(self):
+        return nova_exc.NoValidHost(reason=self.reason)
 
 
 class Choice(typing.NamedTuple):
@@ -115,7 +119,7 @@ def choose(
     :param refused: ids of members whose hosts are refused
     :param at_random: whether to choose random free members, not the first
     :returns: [Choice], in the order of the servers
-    :raises: nova.exception.NoValidHost, NoneFree, NotEnoughMembers
+    :raises: nova.exception.NoValidHost, TooFewHeld, NotEnoughMembers
     """
     for _attempt in range(MAX_ATTEMPTS):
         members = read_members()
@@ -168,7 +172,7 @@ def _pair(context, server_uuids, free, at_random):
 def _free_members(path, members, refused, server_uuids):
     """Return the members that the servers may have.
 
-    :raises: NoneFree, NotEnoughMembers
+    :raises: TooFewHeld, NotEnoughMembers
     """
     free = [
         member
@@ -216,14 +220,15 @@ def _not_enough_members(path, members, free, server_uuids):
     if len(members) == len(server_uuids) == 1:
         [member] = members
         reason = f'it is {member.status}: {member.redeem_obstacle()}'
-        return NoneFree(refusal(member.path, reason))
+        error = exception.RedeemFailed(member=member.path, reason=reason)
+        return TooFewHeld(error.format_message())
     error = exception.TooFewRedeemable(
         requested=len(server_uuids),
         member=path,
         free=len(free),
         total=len(members),
     )
-    return NoneFree(nova_exc.NoValidHost(reason=error.format_message()))
+    return TooFewHeld(error.format_message())
 
 
 def _verify(context, placement_client, choices):

@@ -73,6 +73,7 @@ class TestHints(base.GroupTestCase):
         bad = 400, 'badRequest'
         unknown = 404, 'itemNotFound'
         other = 409, 'conflictingRequest'
+        too_many = 403, 'forbidden'
         for (code, kind), reason, hints, server in (
             (
                 bad,
@@ -89,7 +90,7 @@ class TestHints(base.GroupTestCase):
             (bad, 'must be the id', {'vrt_group': 'nothing'}, {}),
             (unknown, 'has no member', {'vrt_member': 'b'}, {}),
             (
-                other,
+                too_many,
                 '3 servers requested, but only 2 of the 2',
                 {'vrt_member': 'a'},
                 {'min_count': 3},

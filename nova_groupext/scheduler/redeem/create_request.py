@@ -25,6 +25,7 @@ from nova_groupext.objects.create import VRTCreate
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.planners import VRTPlanner
 from nova_groupext.scheduler import rpcapi
+from nova_groupext.scheduler.redeem import reserve
 from nova_groupext.solver.model import time_budget
 
 LOG = logging.getLogger(__name__)
@@ -80,20 +81,21 @@ class Waiting:
 _waiting = Waiting()
 
 
-def place(context, group_uuid, hint, member_sets, server_uuids):
+def place(context, group_uuid, hint, member_sets, server_uuids, why):
     """Have members placed and reserved for servers.
 
     :param hint: path in the servers' hints
     :param member_sets: paths of those that describe such servers
+    :param why: reason why the servers cannot have members that are held
     :returns: the VRTCreate, to be removed when the members are redeemed
     :raises: nova.exception.NoValidHost when they are not placed
     """
     seconds = CONF.vrt.redeem_replacement_time_limit
     group = VRTGroup.find(context, group_uuid)
     if group is None or not seconds:
-        raise _refusal(hint, NO_ANSWER)
+        raise _refusal(why)
     if not VRTPlanner.is_any_alive(context, CONF.vrt.heartbeat_interval):
-        raise _refusal(hint, NO_PLANNER)
+        raise _refusal(why, NO_PLANNER)
     budget = time_budget.TimeBudget(seconds)
     try:
         create = VRTCreate.start(
@@ -103,14 +105,14 @@ def place(context, group_uuid, hint, member_sets, server_uuids):
             project_limit=CONF.vrt.max_waiting_creates_per_project,
         )
     except exception.TooManyWaiting as exc:
-        raise _refusal(hint, exc.format_message()) from exc
+        raise _refusal(why, exc.format_message()) from exc
     _wake_planner(context, group_uuid)
     ended = _waiting.wait(context, create, budget)
     if ended is None or ended.status == states.Create.PLACED:
         if create.give_up(context):
-            raise _refusal(hint, NO_ANSWER)
+            raise _refusal(why, NO_ANSWER)
         return create
-    raise _refusal(hint, ended.fault)
+    raise reserve.refusal(hint, ended.fault)
 
 
 def _wake_planner(context, group_uuid):
@@ -121,6 +123,5 @@ def _wake_planner(context, group_uuid):
         LOG.exception('No planner could be told of VRT group %s.', group_uuid)
 
 
-def _refusal(path, reason):
-    error = exception.RedeemFailed(member=path, reason=reason)
-    return nova_exc.NoValidHost(reason=error.format_message())
+def _refusal(*reasons):
+    return nova_exc.NoValidHost(reason='; '.join(reasons))

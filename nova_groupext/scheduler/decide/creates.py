@@ -28,17 +28,19 @@ A create that is not open any more holds nothing: its scheduler has given up.
 import dataclasses
 
 from nova_groupext import exception
-from nova_groupext.membership import creates as membership
+from nova_groupext.membership import creates
 from nova_groupext.membership import stored
-from nova_groupext.objects import create as creates
+from nova_groupext.objects import create
 from nova_groupext.objects import drafts
+from nova_groupext.objects import renames
 from nova_groupext.objects import states
+from nova_groupext.objects.create import VRTCreate
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.objects.plan import VRTPlan
 from nova_groupext.scheduler.follow import server_changes
 
-Obstacle = membership.Obstacle
+Obstacle = creates.Obstacle
 
 # Faults of creates that the definition does not allow
 OBSTACLES = {
@@ -57,16 +59,20 @@ UNDECIDED = 'no plan was found in time; retry later'
 class _Chosen:
     """A create with the members for its servers.
 
-    :ivar choices: {server uuid: membership.Choice}
+    :ivar choices: {server uuid: creates.Choice}
     """
 
-    create: creates.VRTCreate
+    create: VRTCreate
     choices: dict
 
     @property
     def paths(self):
         """Mapping of server uuid to the path of its member."""
         return {uuid: each.member.path for uuid, each in self.choices.items()}
+
+    @property
+    def members(self):
+        return [each.member for each in self.choices.values()]
 
     @property
     def to_place(self):
@@ -88,10 +94,25 @@ def place_open(context, placement_client, lease, group_uuid, decide_draft):
     group = VRTGroup.get(context, group_uuid)
     server_changes.follow_servers(context, placement_client, None, group)
     group = VRTGroup.get(context, group_uuid)
-    waiting = creates.VRTCreate.list_open(context, group.id)
-    chosen = _reserve_held(context, lease, _choose(context, group, waiting))
+    waiting = VRTCreate.list_open(context, group.id)
+    chosen = _choose(context, group, waiting)
+    _rename(context, lease, group, chosen)
+    chosen = _reserve_held(context, lease, chosen)
     if chosen:
         _place(context, lease, group_uuid, chosen, decide_draft)
+
+
+def is_abandoned(context, group, draft):
+    """Check whether a draft for creates was left by a planner that has died.
+
+    Its creates are decided anew. They may have been given up.
+    """
+    if draft.status != states.Group.PLANNING or draft.excluded_nodes is None:
+        return False
+    paths = {member.path for member in group.members}
+    return create.is_for_creates(context, draft.id) or any(
+        member.path not in paths for member in draft.members
+    )
 
 
 def _place(context, lease, group_uuid, chosen, decide_draft):
@@ -122,21 +143,34 @@ def _choose(context, group, waiting):
     :returns: [_Chosen] of the others
     """
     chosen, servers = [], {}
-    for create in waiting:
-        roster = stored.read(group, create.member_sets)
+    for each in waiting:
+        roster = stored.read(group, each.member_sets)
         _repeat(roster, servers)
         try:
-            choices = membership.choose(
-                *(roster, create.hint, create.server_uuids),
+            choices = creates.choose(
+                *(roster, each.hint, each.server_uuids),
                 *(stored.MATCHING, stored.MATCHING),
             )
-        except membership.Refused as exc:
-            create.fail(context, OBSTACLES[exc.obstacle])
+        except creates.Refused as exc:
+            each.fail(context, OBSTACLES[exc.obstacle])
             continue
-        by_server = dict(zip(create.server_uuids, choices, strict=True))
-        servers |= {uuid: each.member for uuid, each in by_server.items()}
-        chosen.append(_Chosen(create, by_server))
+        by_server = dict(zip(each.server_uuids, choices, strict=True))
+        servers |= {uuid: one.member for uuid, one in by_server.items()}
+        chosen.append(_Chosen(each, by_server))
     return chosen
+
+
+def _rename(context, lease, group, chosen):
+    """Rename members whose servers have asked for other names."""
+    path_of = {member.id: member.path for member in group.members}
+    new_paths = {
+        member.row: member.path
+        for each in chosen
+        for member in each.members
+        if member.row is not None and member.path != path_of[member.row]
+    }
+    if new_paths:
+        renames.rename(context, lease, new_paths)
 
 
 def _repeat(roster, servers):
@@ -159,7 +193,7 @@ def _reserve_held(context, lease, chosen):
             waiting.append(each)
         else:
             each.create.choose(context, each.paths, draft_id=0)
-            creates.reserve_held(context, lease, each.create)
+            create.reserve_held(context, lease, each.create)
     return waiting
 
 

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Unit tests of ``nova_groupext/objects/create.py``."""
+
+from oslo_utils.fixture import uuidsentinel as uuids
+
+from nova_groupext import exception
+from nova_groupext.db import models
+from nova_groupext.objects import create as creates
+from nova_groupext.objects import states
+from nova_groupext.objects.create import VRTCreate
+from tests import groups
+from tests.unit.objects import base
+
+Status = states.Create
+
+
+class CreateCase(base.HeldGroupTestCase):
+    def setUp(self):
+        super().setUp()
+        self.group = self.create_held_group()
+
+    def start(self, *servers, group=None, seconds=60, limit=9, of_project=9):
+        return VRTCreate.start(
+            *(self.context, group or self.group, 'workers/worker', ['m']),
+            servers or (uuids.server,),
+            seconds=seconds,
+            limit=limit,
+            project_limit=of_project,
+        )
+
+    def current(self, create):
+        return VRTCreate.find_by_id(self.context, create.id)
+
+    def list_open(self):
+        return [
+            each.id
+            for each in VRTCreate.list_open(self.context, self.group.id)
+        ]
+
+
+class TestCreates(CreateCase):
+    def test_open_creates_are_listed_oldest_first(self):
+        first, second = self.start(), self.start()
+        self.start(seconds=-1)
+        self.start(group=self.create())
+
+        self.assertEqual([first.id, second.id], self.list_open())
+
+    def test_too_many_open_creates_of_all_projects_are_refused(self):
+        self.start(group=self.create(project_id='other'), limit=1)
+
+        self.assertRaises(exception.TooManyWaiting, self.start, limit=1)
+
+    def test_too_many_open_creates_of_a_project_are_refused(self):
+        self.start(group=self.create(project_id='other'))
+        self.start(of_project=1)
+
+        self.assertRaises(exception.TooManyWaiting, self.start, of_project=1)
+
+    def test_create_whose_time_is_over_does_not_count(self):
+        self.start(seconds=-1)
+
+        self.assertIsNotNone(self.start(limit=1))
+
+    def test_open_create_is_given_up(self):
+        create = self.start()
+
+        self.assertTrue(create.give_up(self.context))
+
+        self.assertIsNone(self.current(create))
+
+    def test_placed_create_is_not_given_up(self):
+        create = self.start()
+        create.update_row(self.context, status=Status.PLACED)
+
+        self.assertFalse(create.give_up(self.context))
+
+        self.assertIsNotNone(self.current(create))
+
+    def test_ended_creates_are_found_by_their_uuids(self):
+        refused, still_open = self.start(), self.start()
+        refused.fail(self.context, 'why')
+
+        ended = VRTCreate.list_ended(
+            self.context, [refused.uuid, still_open.uuid]
+        )
+
+        self.assertEqual({refused.uuid: 'why'}, _faults(ended))
+
+    def test_creates_are_purged_when_their_time_is_over(self):
+        create, old = self.start(), self.start(seconds=-1)
+
+        VRTCreate.purge(self.context)
+
+        self.assertIsNone(self.current(old))
+        self.assertIsNotNone(self.current(create))
+
+
+class TestRefusals(CreateCase):
+    def setUp(self):
+        super().setUp()
+        self.start(uuids.one, uuids.two).refuse(
+            self.context, self.group, 'full'
+        )
+
+    def find(self, number=2, hint='workers/worker'):
+        found = VRTCreate.find_refused(
+            self.context, self.get(self.group), hint, number
+        )
+        return found and found.fault
+
+    def test_as_many_servers_or_more_are_refused_again(self):
+        self.assertEqual(
+            [None, 'full', 'full'], [self.find(n) for n in (1, 2, 3)]
+        )
+
+    def test_other_hint_is_not_refused(self):
+        self.assertIsNone(self.find(hint='workers'))
+
+    def test_changed_group_is_asked_again(self):
+        self.group.update_description(self.context, {'name': 'other'})
+
+        self.assertIsNone(self.find())
+
+    def test_refusal_ends_after_its_time(self):
+        VRTCreate.update_rows(
+            self.context,
+            models.Create.status == Status.REFUSED,
+            ends_at=base.NOON,
+        )
+
+        self.assertIsNone(self.find())
+
+    def test_failed_create_is_asked_again(self):
+        group = self.create()
+        self.start(group=group).fail(self.context, 'slow')
+
+        self.assertIsNone(
+            VRTCreate.find_refused(self.context, group, 'workers/worker', 1)
+        )
+
+
+class TestReserving(CreateCase):
+    """A create for which a draft has placed two members."""
+
+    def setUp(self):
+        super().setUp()
+        self.create_ = self.start(uuids.one, uuids.two)
+        self.paths = ['workers/worker-0', 'workers/worker-1']
+        members = dict(zip((uuids.one, uuids.two), self.paths, strict=True))
+        self.create_.choose(self.context, members, draft_id=7)
+
+    def reserve(self):
+        creates.reserve_placed(self.context, self.group.id, 7)
+
+    def reserved(self):
+        return [
+            member.reserved_for
+            for member in self.get(self.group).members
+            if member.path in self.paths
+        ]
+
+    def change_member(self, **values):
+        member = self.get(self.group).members[1]
+        member.update_row(self.context, **values)
+
+    def test_members_are_reserved_for_their_servers(self):
+        self.assertTrue(creates.are_open(self.context, 7))
+
+        self.reserve()
+
+        self.assertEqual([uuids.one, uuids.two], self.reserved())
+        self.assertEqual(Status.PLACED, self.current(self.create_).status)
+
+    def test_nothing_is_reserved_if_a_member_is_reserved_already(self):
+        self.change_member(reserved_for=uuids.other)
+
+        self.reserve()
+
+        self.assertEqual([uuids.other, None], self.reserved())
+        self.assertEqual(Status.OPEN, self.current(self.create_).status)
+
+    def test_nothing_is_reserved_if_a_member_is_not_held(self):
+        self.change_member(status=states.Member.FAILED)
+
+        self.reserve()
+
+        self.assertEqual([None, None], self.reserved())
+        self.assertEqual(Status.OPEN, self.current(self.create_).status)
+
+    def test_nothing_is_reserved_for_a_create_that_was_given_up(self):
+        self.create_.give_up(self.context)
+
+        self.reserve()
+
+        self.assertEqual([None, None], self.reserved())
+
+    def test_draft_of_an_ended_create_is_not_open(self):
+        self.create_.update_row(self.context, ends_at=base.NOON)
+
+        self.assertFalse(creates.are_open(self.context, 7))
+        self.assertTrue(creates.is_for_creates(self.context, 7))
+        self.assertFalse(creates.is_for_creates(self.context, 8))
+
+    def test_held_members_are_reserved_under_a_lease(self):
+        lease = groups.acquire_lease(self.context, self.group)
+
+        creates.reserve_held(self.context, lease, self.current(self.create_))
+
+        self.assertEqual([uuids.one, uuids.two], self.reserved())
+
+    def test_reserved_member_is_redeemed_by_its_server_alone(self):
+        self.reserve()
+
+        [_master, member, _other] = self.get(self.group).members
+
+        self.assertIn('waits for it', member.redeem_obstacle())
+        self.assertEqual(uuids.one, member.own_server)
+
+
+def _faults(ended):
+    return {uuid: each.fault for uuid, each in ended.items()}

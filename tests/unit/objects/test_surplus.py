@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Unit tests of ``nova_groupext/objects/surplus.py``."""
+
+from oslo_utils import timeutils
+from oslo_utils.fixture import uuidsentinel as uuids
+
+from nova_groupext.db import models
+from nova_groupext.objects import states
+from nova_groupext.objects import surplus
+from nova_groupext.objects.create import VRTCreate
+from nova_groupext.objects.group import VRTGroup
+from nova_groupext.objects.hold import VRTHold
+from tests import groups
+from tests.unit.objects import base
+
+Member = states.Member
+
+
+class TestSurplus(base.HeldGroupTestCase):
+    """A group of three held members, of which one is described."""
+
+    MAX_COUNT = 4
+
+    def setUp(self):
+        super().setUp()
+        self.group = self.create(
+            **groups.members_of(groups.member_set('m', count=3)),
+            subgroups=[],
+            policies=[],
+            relationships=[],
+        )
+        holds = groups.create_holds(self.context, self.group)
+        groups.hold_all(
+            self.context, self.group, holds, timeutils.utcnow().replace(2100)
+        )
+        counts = {'count': 1, 'max_count': self.MAX_COUNT}
+        self.group.member_sets[0].update_row(self.context, description=counts)
+        self.change('m-0', status=Member.ACTIVE)
+
+    def change(self, path, **values):
+        self.member(path).update_row(self.context, **values)
+
+    def member(self, path):
+        [member] = [
+            each for each in self.get(self.group).members if each.path == path
+        ]
+        return member
+
+    def end(self):
+        surplus.end(self.context, self.group.id)
+        return {
+            each.path: each.status for each in self.get(self.group).members
+        }
+
+    def test_held_members_beyond_count_end_with_their_holds(self):
+        held = [self.member(path).id for path in ('m-1', 'm-2')]
+
+        self.assertEqual({'m-0': 'ACTIVE'}, self.end())
+
+        [trash] = VRTGroup.list_releasing(self.context, self.group)
+        self.assertEqual(held, [each.id for each in trash.members])
+        holds = VRTHold.list_by_group(self.context, trash.id)
+        self.assertEqual(
+            [states.Hold.RELEASING] * 2, [each.status for each in holds]
+        )
+        self.assertEqual(states.Group.ACTIVE, self.get(self.group).status)
+
+    def test_members_that_are_awaited_stay(self):
+        self.change('m-2', reserved_for=uuids.server)
+        VRTCreate.start(
+            *(self.context, self.group, 'm', ['m'], [uuids.server]),
+            seconds=60,
+            limit=1,
+            project_limit=1,
+        )
+        self.assertEqual([self.group.id], surplus.list_groups(self.context))
+
+        self.assertEqual({'m-0': 'ACTIVE', 'm-2': 'HELD'}, self.end())
+
+        self.assertEqual(uuids.server, self.member('m-2').reserved_for)
+
+    def test_member_within_count_is_free_when_its_server_does_not_come(self):
+        self.change('m-0', status=Member.HELD, reserved_for=uuids.server)
+
+        statuses = self.end()
+
+        [(path, status)] = statuses.items()
+        self.assertEqual('HELD', status)
+        self.assertIsNone(self.member(path).reserved_for)
+
+    def test_members_that_nobody_misses_go(self):
+        self.change('m-1', status=Member.TENTATIVE)
+        self.change('m-2', status=Member.FAILED)
+
+        self.assertEqual({'m-0': 'ACTIVE'}, self.end())
+
+    def test_described_member_without_a_host_stays(self):
+        for path in ('m-0', 'm-1', 'm-2'):
+            self.change(path, status=Member.TENTATIVE)
+
+        self.assertEqual({'m-0': 'TENTATIVE'}, self.end())
+
+    def test_released_member_is_not_missing(self):
+        self.change('m-0', status=Member.RELEASED)
+        self.change('m-1', status=Member.TENTATIVE)
+        self.change('m-2', status=Member.TENTATIVE)
+
+        self.assertEqual({'m-0': 'RELEASED'}, self.end())
+
+    def test_member_is_surplus_while_more_than_count_have_a_place(self):
+        self.assertTrue(surplus.is_surplus(self.context, self.member('m-0')))
+        for path in ('m-1', 'm-2'):
+            self.change(path, status=Member.TENTATIVE)
+        self.assertFalse(surplus.is_surplus(self.context, self.member('m-0')))
+
+    def test_groups_that_may_have_surplus_members_are_listed(self):
+        def listed():
+            return surplus.list_groups(self.context) == [self.group.id]
+
+        self.assertFalse(listed())
+        self.change('m-1', reserved_for=uuids.server)
+        self.assertTrue(listed())
+        self.change('m-1', reserved_for=None, status=Member.TENTATIVE)
+        self.assertTrue(listed())
+        self.end()
+        self.assertFalse(listed())
+
+    def test_members_stay_while_a_planner_changes_holds(self):
+        VRTHold.update_rows(
+            self.context,
+            models.Hold.member_id == self.member('m-2').id,
+            status=states.Hold.EXCHANGING,
+        )
+
+        self.assertEqual(3, len(self.end()))
