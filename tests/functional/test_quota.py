@@ -68,6 +68,23 @@ class TestQuota(base.GroupTestCase):
         topology = {'members': {'a': base.member(count=count)}}
         return self.post(topology=topology, hold=False)
 
+    def test_server_that_waits_counts_once(self):
+        self.set_quota(cores=2, instances=2)
+        growing = base.member(count=1, max_count=2)
+        uuid = self.hold_group({'members': {'a': growing}})['id']
+        self.redeem(uuid, 'a', 'm1.tiny')
+
+        for is_counted_in_placement in (False, True):
+            self.set(
+                *('count_usage_from_placement', is_counted_in_placement),
+                'quota',
+            )
+
+            second = self.redeem(uuid, 'a', 'm1.tiny')
+
+            self.assertEqual('ACTIVE', second.status, vars(second))
+            self.delete_servers(second)
+
     def test_concurrent_holds_of_the_last_quota_hold_one_group(self):
         self.set_quota(cores=1)
         groups = [self.describe(ONE, hold=False)['id'] for _each in range(2)]
