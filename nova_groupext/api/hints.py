@@ -93,6 +93,7 @@ def _check_request(req):
     key = next((each for each in HINTS if each in body), None)
     hints = body.get(key)
     if isinstance(hints, dict) and any(name in hints for name in OUR_HINTS):
+        hints = {name: _single(value) for name, value in hints.items()}
         _check_hints(hints, validation.json_path('$', key))
         _check_server(body['server'])
         _check_members(
@@ -110,6 +111,14 @@ def _read(body):
         return None
     except RecursionError as exc:
         raise validation.InvalidInput('$', 'is nested too deeply') from exc
+
+
+def _single(value):
+    """Return the text of a hint: some tools send numbers, or lists of one."""
+    if isinstance(value, list) and len(value) == 1:
+        [value] = value
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return str(value) if is_number else value
 
 
 def _check_hints(hints, where):

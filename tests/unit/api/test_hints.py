@@ -77,17 +77,22 @@ class HintsCase(base.GroupTestCase):
         return response
 
     def held(
-        self, status=states.Member.HELD, fault=None, expires_at=None, **asked
+        self,
+        status=states.Member.HELD,
+        fault=None,
+        expires_at=None,
+        path='a',
+        **asked,
     ):
         """Store a group with one member and return its two hints."""
         group = self.unstored_group(
-            {'members': {'a': base.SMALL}}, base.request(**asked)
+            {'members': {path: base.SMALL}}, base.request(**asked)
         )
         group.expires_at = expires_at
         group.members[0].status = status
         group.members[0].fault = fault
         group.create(self.context)
-        return {'vrt_group': group.uuid, 'vrt_member': 'a'}
+        return {'vrt_group': group.uuid, 'vrt_member': path}
 
     def workers(self):
         """Store a group with two of three workers HELD; return a hint."""
@@ -135,11 +140,13 @@ class TestRefusals(HintsCase):
         for name in member_hints:
             for wrong in (
                 None,
-                1,
+                True,
+                1.5,
                 '',
                 {},
                 [],
-                [member_hints[name]],
+                [[member_hints[name]]],
+                [member_hints[name], member_hints[name]],
                 'a\ud800',
             ):
                 self.assertRefused(
@@ -385,6 +392,16 @@ class TestPassing(HintsCase):
 
     def test_request_for_a_held_member_passes_unchanged(self):
         self.assertPasses(server(self.held()), queries=1)
+
+    def test_lists_of_one_hint_pass(self):
+        lists = {name: [value] for name, value in self.held().items()}
+
+        self.assertPasses(server(lists), queries=1)
+
+    def test_number_names_a_member(self):
+        member_hints = {**self.held(path='7'), 'vrt_member': 7}
+
+        self.assertPasses(server(member_hints), queries=1)
 
     def test_equivalent_request_passes(self):
         member_hints = self.held()
