@@ -122,7 +122,4 @@ def _describe_holds(
         if member.request != member_set.request:
             to_place.append(member)
         member.request, member.spec = member_set.request, member_set.spec
-    to_place += [
-        roster.add_described(path, HELD) for _number in range(missing)
-    ]
-    return to_place
+    return to_place + roster.add_described(path, HELD, missing)

@@ -154,15 +154,20 @@ class Roster:
         self.members.append(member)
         return member
 
-    def add_described(self, member_set: Path, status: states.Member) -> Member:
-        """Add a member that is as its member set describes it."""
+    def add_described(
+        self, member_set: Path, status: states.Member, number: int
+    ) -> list[Member]:
+        """Add some members that are as their member set describes them."""
         described = self.member_sets[member_set]
-        return self.add(
-            Member(
-                *(self.free_path(member_set), member_set, status),
-                *(described.request, described.spec),
+        return [
+            self.add(
+                Member(
+                    *(path, member_set, status),
+                    *(described.request, described.spec),
+                )
             )
-        )
+            for path in self._free_paths(member_set, number)
+        ]
 
     def remove(self, members: Collection[Member]) -> None:
         gone = {id(each) for each in members}
@@ -192,15 +197,21 @@ class Roster:
 
     def free_path(self, member_set: Path) -> Path:
         """Return the path of the next member of a member set."""
+        [path] = self._free_paths(member_set, 1)
+        return path
+
+    def _free_paths(self, member_set: Path, number: int) -> list[Path]:
+        """Return the paths of the next members of a member set."""
         if member_set in self.member_sets and not self.is_counted(member_set):
-            return member_set
+            return [member_set] * number
         taken = {each.path for each in self.members}
         taken.update(
             path
             for path, each in self.member_sets.items()
             if each.count is None
         )
-        return next(path for path in _indexed(member_set) if path not in taken)
+        free = (path for path in _indexed(member_set) if path not in taken)
+        return [*itertools.islice(free, number)]
 
     # -- numbers -----------------------------------------------------------
 

@@ -79,8 +79,8 @@ def _describe_missing(
     unplaced = roster.members_of(path, *rosters.IS_UNPLACED)
     missing = max(0, member_set.wanted - len(placed) - len(released))
     roster.remove(unplaced[missing:])
-    for _number in range(missing - len(unplaced)):
-        roster.add_described(path, TENTATIVE)
+    number = max(0, missing - len(unplaced))
+    roster.add_described(path, TENTATIVE, number)
 
 
 # -- successors --------------------------------------------------------------
