@@ -20,8 +20,8 @@ from nova_groupext.conf import CONF
 from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
-from nova_groupext.objects import member as member_obj
 from nova_groupext.objects.member import VRTMember
+from nova_groupext.objects.member import flavor_of
 
 # {name in Nova's unified limits: legacy quota name}
 RESOURCES = nova_limits.LEGACY_LIMITS
@@ -209,8 +209,8 @@ def _increases(members):
     """
     total = collections.Counter()
     for member in members:
-        flavor = member_obj.flavor_of(member.resolved_request)
-        current = member_obj.flavor_of(member.current_request)
+        flavor = flavor_of(member.resolved_request)
+        current = flavor_of(member.current_request)
         total['cores'] += max(0, flavor['vcpus'] - current['vcpus'])
         total['ram'] += max(0, flavor['memory_mb'] - current['memory_mb'])
     return total

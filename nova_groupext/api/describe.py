@@ -9,13 +9,13 @@ from nova_groupext.api.schemas import request_schemas
 from nova_groupext.conf import CONF
 from nova_groupext.conf import vrt
 from nova_groupext.objects import states
-from nova_groupext.objects import topology as rows
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.objects.member_set import VRTMemberSet
 from nova_groupext.objects.member_set import description_of
 from nova_groupext.objects.policy import VRTPolicy
 from nova_groupext.objects.policy import VRTRelationship
+from nova_groupext.objects.topology import compose
 from nova_groupext.solver.language import parser
 from nova_groupext.solver.language import paths
 from nova_groupext.solver.language import topology
@@ -144,7 +144,7 @@ def limit_expires_in(seconds):
 
 def compose_topology(group):
     """Return the topology of a group as its owner described it."""
-    return rows.compose(group, lambda member_set: member_set.description)
+    return compose(group, lambda member_set: member_set.description)
 
 
 def _digest(attributes):

@@ -21,10 +21,12 @@ import dataclasses
 import enum
 import typing
 
-from nova_groupext.membership import roster as rosters
+from nova_groupext.membership.roster import HAS_SERVER
+from nova_groupext.membership.roster import IS_UNPLACED
 from nova_groupext.membership.roster import Member
 from nova_groupext.membership.roster import Path
 from nova_groupext.membership.roster import Roster
+from nova_groupext.membership.roster import by_path
 from nova_groupext.objects import states
 
 
@@ -180,7 +182,7 @@ def _choose_any(
             if member.request == request:
                 return Choice(member, is_held=True)
     for member_set in member_sets:
-        unplaced = roster.members_of(member_set, *rosters.IS_UNPLACED)
+        unplaced = roster.members_of(member_set, *IS_UNPLACED)
         held = roster.members_of(member_set, states.Member.HELD)
         for member in (*unplaced, *held):
             return Choice(member)
@@ -208,10 +210,10 @@ def _choose_named(
             return _new(roster, member_set, name)
         if roster.remaining_successors(member_set) > 0:
             return _new(roster, member_set, name, succeeds=member_set)
-    elif member.status in (states.Member.HELD, *rosters.IS_UNPLACED):
+    elif member.status in (states.Member.HELD, *IS_UNPLACED):
         return Choice(member, _is_held_for(member, request))
     elif (
-        member.status in rosters.HAS_SERVER
+        member.status in HAS_SERVER
         and roster.remaining_successors(member_set) > 0
     ):
         return _new(roster, member_set, name, succeeds=name)
@@ -227,13 +229,11 @@ def _spare_member(
     those with the highest index.
     """
     return max(
-        roster.members_of(
-            member_set, states.Member.HELD, *rosters.IS_UNPLACED
-        ),
+        roster.members_of(member_set, states.Member.HELD, *IS_UNPLACED),
         key=lambda each: (
             each.path not in roster.named,
             _is_held_for(each, request),
-            rosters.by_path(each),
+            by_path(each),
         ),
         default=None,
     )

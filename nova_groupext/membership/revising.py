@@ -12,8 +12,9 @@ described anew, what it has too many of is LEAVING.
    are missing are to be held.
 """
 
-from nova_groupext.membership import roster as rosters
 from nova_groupext.membership import settling
+from nova_groupext.membership.roster import HAS_SERVER
+from nova_groupext.membership.roster import IS_UNPLACED
 from nova_groupext.membership.roster import Member
 from nova_groupext.membership.roster import MemberSet
 from nova_groupext.membership.roster import Path
@@ -57,7 +58,7 @@ def _forget_unplaced(roster: Roster) -> None:
         [
             each
             for each in roster.members
-            if each.status in (states.Member.RELEASED, *rosters.IS_UNPLACED)
+            if each.status in (states.Member.RELEASED, *IS_UNPLACED)
         ]
     )
 
@@ -69,7 +70,7 @@ def _mark_pending(roster: Roster, before: dict[Path, MemberSet]) -> None:
     request the same: an image with equal properties is another image.
     """
     for member in roster.members:
-        if member.status not in rosters.HAS_SERVER:
+        if member.status not in HAS_SERVER:
             continue
         member_set, old = (
             roster.member_sets.get(member.member_set),
@@ -94,9 +95,7 @@ def _promote_successors(roster: Roster) -> None:
             _end_holds_beyond_count(roster, path, member_set)
         settling.settle(roster)
         unplaced = [
-            each
-            for each in roster.members
-            if each.status in rosters.IS_UNPLACED
+            each for each in roster.members if each.status in IS_UNPLACED
         ]
         roster.remove(unplaced)
 
@@ -105,7 +104,7 @@ def _end_holds_beyond_count(
     roster: Roster, path: Path, member_set: MemberSet
 ) -> int:
     """End holds for which there are servers; return how many are missing."""
-    servers = roster.members_of(path, *rosters.HAS_SERVER)
+    servers = roster.members_of(path, *HAS_SERVER)
     held = roster.members_of(path, HELD)
     to_hold = max(0, member_set.wanted - len(servers))
     settling.remove_holds(roster, path, max(0, len(held) - to_hold))

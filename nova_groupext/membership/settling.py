@@ -8,11 +8,14 @@
 4. As many members without a host are described as are missing.
 """
 
-from nova_groupext.membership import roster as rosters
+from nova_groupext.membership.roster import HAS_SERVER
+from nova_groupext.membership.roster import IS_PLACED
+from nova_groupext.membership.roster import IS_UNPLACED
 from nova_groupext.membership.roster import Member
 from nova_groupext.membership.roster import MemberSet
 from nova_groupext.membership.roster import Path
 from nova_groupext.membership.roster import Roster
+from nova_groupext.membership.roster import is_within
 from nova_groupext.objects import states
 
 HELD = states.Member.HELD
@@ -30,7 +33,7 @@ def settle(roster: Roster) -> None:
         roster.member_sets
     ):
         gone = roster.members_of(
-            path, HELD, states.Member.RELEASED, *rosters.IS_UNPLACED
+            path, HELD, states.Member.RELEASED, *IS_UNPLACED
         )
         roster.remove(gone)
     for path, member_set in roster.member_sets.items():
@@ -74,9 +77,9 @@ def _describe_missing(
     roster: Roster, path: Path, member_set: MemberSet
 ) -> None:
     """Adapt the number of members without a host to what is described."""
-    placed = roster.members_of(path, *rosters.IS_PLACED)
+    placed = roster.members_of(path, *IS_PLACED)
     released = roster.members_of(path, states.Member.RELEASED)
-    unplaced = roster.members_of(path, *rosters.IS_UNPLACED)
+    unplaced = roster.members_of(path, *IS_UNPLACED)
     missing = max(0, member_set.wanted - len(placed) - len(released))
     roster.remove(unplaced[missing:])
     number = max(0, missing - len(unplaced))
@@ -115,14 +118,14 @@ def _follows_by_name(roster: Roster, successor: Member) -> bool:
 
 def _follow_member(roster: Roster, successor: Member) -> None:
     succeeded = roster.find(successor.path)
-    if succeeded is None or succeeded.status not in rosters.IS_PLACED:
+    if succeeded is None or succeeded.status not in IS_PLACED:
         _promote(roster, successor, successor.member_set, successor.path)
 
 
 def _follow_any(roster: Roster, successor: Member) -> None:
     for member_set in _member_sets_for(roster, successor):
         if roster.remaining(member_set) > 0:
-            unplaced = roster.members_of(member_set, *rosters.IS_UNPLACED)
+            unplaced = roster.members_of(member_set, *IS_UNPLACED)
             path = (
                 unplaced[0].path if unplaced else roster.free_path(member_set)
             )
@@ -140,7 +143,7 @@ def _member_sets_for(roster: Roster, successor: Member) -> list[Path]:
         for path, member_set in sorted(roster.member_sets.items())
         if path == successor.member_set
         or (
-            rosters.is_within(path, successor.succeeds)
+            is_within(path, successor.succeeds)
             and member_set.request == successor.request
         )
     ]
@@ -150,7 +153,7 @@ def _promote(
     roster: Roster, successor: Member, member_set: Path, path: Path
 ) -> None:
     """Make a successor the member with a path, instead of an unplaced one."""
-    unplaced = roster.members_of(member_set, *rosters.IS_UNPLACED)
+    unplaced = roster.members_of(member_set, *IS_UNPLACED)
     roster.remove([each for each in unplaced if each.path == path])
     successor.member_set, successor.path, successor.succeeds = (
         member_set,
@@ -184,7 +187,7 @@ def _rename_counted(roster: Roster, member_set: Path) -> None:
     Successors of a single member have no names of their own.
     """
     members = roster.members_of(member_set)
-    running = [each for each in members if each.status in rosters.HAS_SERVER]
+    running = [each for each in members if each.status in HAS_SERVER]
     if running and all(each.path != member_set for each in running):
         roster.remove([each for each in members if each.path == member_set])
         _rename(roster, running[0], member_set)

@@ -8,12 +8,12 @@ from nova.context import RequestContext
 from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.db.aliases import Column
-from nova_groupext.objects import member_set as member_sets
 from nova_groupext.objects import states
 from nova_groupext.objects.aliases import JsonObject
 from nova_groupext.objects.aliases import Path
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.member import VRTMember
+from nova_groupext.objects.member_set import are_alike
 
 # Parts besides members and the group's columns
 _PARTS = (
@@ -79,9 +79,7 @@ def _redescribe(
     server_request = None
     if member.status in states.MEMBER_HAS_SERVER:
         present = member.server_request or old_requests[member.member_set]
-        if not member_sets.are_alike(
-            present, new_requests[drafted.member_set]
-        ):
+        if not are_alike(present, new_requests[drafted.member_set]):
             server_request = present
     new = drafted.member_set, server_request
     if new != (member.member_set, member.server_request):

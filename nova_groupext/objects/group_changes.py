@@ -12,9 +12,9 @@ from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.db.aliases import Values
 from nova_groupext.objects import base
-from nova_groupext.objects import member as member_obj
 from nova_groupext.objects import sql_conditions
 from nova_groupext.objects import states
+from nova_groupext.objects.member import expiry_text
 
 
 class GroupChanges(base.VRTObject):
@@ -132,7 +132,7 @@ class GroupChanges(base.VRTObject):
         current.check_unexpired()
         reason = 'it has no held members'
         if current.has_expired:
-            reason += f'; it {member_obj.expiry_text(current.expires_at)}'
+            reason += f'; it {expiry_text(current.expires_at)}'
         raise current.conflict(reason)
 
     def check_unexpired(self) -> None:
@@ -142,7 +142,7 @@ class GroupChanges(base.VRTObject):
         """
         if self.status == states.Group.HELD and self.has_expired:
             raise self.conflict(
-                f'it {member_obj.expiry_text(self.expires_at)}; its holds are '
+                f'it {expiry_text(self.expires_at)}; its holds are '
                 'being released'
             )
 

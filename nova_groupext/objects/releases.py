@@ -21,13 +21,13 @@ from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.db.aliases import Change
 from nova_groupext.db.aliases import Condition
-from nova_groupext.objects import member as member_obj
 from nova_groupext.objects import redeems
 from nova_groupext.objects import sql_conditions
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.member import VRTMember
+from nova_groupext.objects.member import expiry_text
 
 HELD_TOO_LONG = (
     'it was held for the maximum time that the operator allows; replan the '
@@ -148,7 +148,7 @@ def expire(context: RequestContext, group: VRTGroup) -> bool:
                 [states.Member.HELD],
                 models.Member.reserved_for.is_(None),
                 status=states.Member.TENTATIVE,
-                fault=f'its group {member_obj.expiry_text(group.expires_at)}',
+                fault=f'its group {expiry_text(group.expires_at)}',
             ),
             _release_reservations(group),
             group_conditions=(

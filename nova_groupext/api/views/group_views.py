@@ -11,9 +11,10 @@ from nova.api.openstack import common
 from nova_groupext.api import describe
 from nova_groupext.api.views import faults
 from nova_groupext.api.views import member_views
-from nova_groupext.objects import boot as boots
 from nova_groupext.objects import drafts
 from nova_groupext.objects import states
+from nova_groupext.objects.boot import BOOTING
+from nova_groupext.objects.boot import STOPPED
 from nova_groupext.objects.plan import VRTPlan
 
 COLLECTION = 'os-vrt-groups'
@@ -195,8 +196,8 @@ def _revision(group, draft, plan, may_see_hosts):
 def _boot(boot):
     """Return the progress and the faults of a group's boot."""
     status, fault, code = boot.status, boot.fault, faults.CONFLICT
-    if status == boots.BOOTING and boot.is_abandoned:
-        status, fault, code = boots.STOPPED, BOOT_ABANDONED, faults.UNAVAILABLE
+    if status == BOOTING and boot.is_abandoned:
+        status, fault, code = STOPPED, BOOT_ABANDONED, faults.UNAVAILABLE
     return {
         'status': status,
         'request_id': boot.request_id,

@@ -8,8 +8,8 @@ import hmac
 from nova_groupext.api.views import faults
 from nova_groupext.conf import CONF
 from nova_groupext.objects import keys
-from nova_groupext.objects import member as member_obj
 from nova_groupext.objects import states
+from nova_groupext.objects.member import flavor_of
 from nova_groupext.solver.language import paths
 
 # Statuses of members that have a host.
@@ -102,8 +102,8 @@ def _resize(member, reservation, may_see_hosts):
     if member.status != states.Member.ACTIVE or not member.has_other_flavor:
         return None
     view = {
-        'from': member_obj.flavor_of(member.server_request)['name'],
-        'to': member_obj.flavor_of(member.resolved_request)['name'],
+        'from': flavor_of(member.server_request)['name'],
+        'to': flavor_of(member.resolved_request)['name'],
         'held': reservation is not None,
     }
     if may_see_hosts:

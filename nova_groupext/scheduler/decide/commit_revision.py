@@ -37,7 +37,8 @@ from nova_groupext.scheduler.current import locations
 from nova_groupext.scheduler.decide import resize_needs
 from nova_groupext.scheduler.protocol import exclusive_hosts
 from nova_groupext.scheduler.protocol import hold_plan
-from nova_groupext.scheduler.protocol import swap as protocol
+from nova_groupext.scheduler.protocol.swap import apply_and_commit
+from nova_groupext.scheduler.protocol.swap import commit_draft
 
 LOG = logging.getLogger(__name__)
 
@@ -135,15 +136,15 @@ class _Commit:
         args = (self._context, self._lease, self._group, self._draft)
         if not swap.old_holds:
             # No new hold needs the capacity of an old one: no swap is needed.
-            protocol.commit_draft(*args, swap, self._check)
+            commit_draft(*args, swap, self._check)
             return True
         with faultpoints.around('revise.prepare'):
             swap = self._with_project_lock(
                 revisions.prepare, *args, swap, self._check
             )
-        return protocol.apply_and_commit(
+        return apply_and_commit(
             *(self._context, self._placement_client, self._lease, swap),
-            functools.partial(protocol.commit_draft, *args, swap),
+            functools.partial(commit_draft, *args, swap),
         )
 
     def _with_project_lock(self, work, *args):

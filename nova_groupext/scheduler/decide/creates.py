@@ -133,7 +133,7 @@ def _place(context, lease, group_uuid, chosen, decide_draft):
         for part in (chosen[:half], chosen[half:]):
             _place(context, lease, group_uuid, part, decide_draft)
     else:
-        _refuse(context, decided, chosen[0].create)
+        _refuse(context, decided, chosen[0])
 
 
 def _choose(context, group, waiting):
@@ -227,13 +227,16 @@ def _store_draft(context, group, chosen):
     return draft
 
 
-def _refuse(context, draft, create):
-    """Refuse a create whose draft has no plan."""
+def _refuse(context, draft, chosen):
+    """Refuse a create whose draft has no plan.
+
+    :param chosen: _Chosen of the create
+    """
     if draft.status == states.Group.REFUSED:
         group = VRTGroup.get_row(context, draft.revises_id)
-        create.refuse(context, group, _reason(context, draft))
+        chosen.create.refuse(context, group, _reason(context, draft))
     else:
-        create.fail(context, draft.fault or UNDECIDED)
+        chosen.create.fail(context, draft.fault or UNDECIDED)
 
 
 def _reason(context, draft):

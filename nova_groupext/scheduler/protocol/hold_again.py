@@ -25,7 +25,7 @@ from nova_groupext.objects import watched_holds
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.scheduler.protocol import placeholders
-from nova_groupext.scheduler.protocol import swap as protocol
+from nova_groupext.scheduler.protocol.swap import apply_and_commit
 
 
 def hold_again(context, placement_client, lease, hold, check=lambda: None):
@@ -60,7 +60,7 @@ def hold_again(context, placement_client, lease, hold, check=lambda: None):
         # Amounts that Placement keeps without a record would be in the way.
         placement_client.refill(context, hold.uuid, hold)
     swap = swaps.Swap(old_holds, created)
-    protocol.apply_and_commit(
+    apply_and_commit(
         *(context, placement_client, lease, swap),
         functools.partial(
             swap_results.commit, context, lease, swap, swaps.Side.APPLIED
