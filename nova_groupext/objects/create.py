@@ -21,7 +21,6 @@ from nova.context import RequestContext
 from oslo_utils import uuidutils
 from oslo_versionedobjects import base as ovo
 from oslo_versionedobjects import fields
-import sqlalchemy as sa
 
 from nova_groupext import exception
 from nova_groupext.db import api as db
@@ -205,29 +204,39 @@ class VRTCreate(base.VRTObject):
         db.delete(context, models.Create, models.Create.ends_at <= clock.now())
 
 
-def are_open(context: RequestContext, draft_id: int) -> bool:
-    """Check whether all creates that a draft places are still open."""
-    is_own = models.Create.draft_id == draft_id
-    ended = db.count(context, models.Create, is_own, ~sa.and_(*_is_open()))
-    return not ended
+def are_open(context: RequestContext, draft: VRTGroup) -> bool:
+    """Check whether all creates that a draft places are still open.
 
-
-def is_for_creates(context: RequestContext, draft_id: int) -> bool:
-    """Check whether a draft places members for creates."""
-    is_own = models.Create.draft_id == draft_id
-    return bool(db.count(context, models.Create, is_own))
+    Those that were given up may be deleted.
+    """
+    if not draft.is_for_creates:
+        return True
+    is_own = models.Create.draft_id == draft.id
+    creates = VRTCreate.list_rows(context, is_own, *_is_open())
+    paths = {path for each in creates for path in each.members.values()}
+    return paths >= draft.excluded_nodes.keys()
 
 
 def reserve_placed(
-    context: RequestContext, group_id: int, draft_id: int
+    context: RequestContext, group_id: int, draft: VRTGroup
 ) -> None:
     """Reserve the members that a draft has placed for their servers.
 
-    The caller's transaction has the group's row lock.
+    The caller's transaction has the group's row lock. A member whose create
+    has ended since the swap was prepared is reserved for no server: it is
+    surplus.
     """
-    is_own = models.Create.draft_id == draft_id
+    if not draft.is_for_creates:
+        return
+    is_own = models.Create.draft_id == draft.id
     for create in VRTCreate.list_rows(context, is_own, *_is_open()):
         _reserve(context, group_id, create)
+    VRTMember.update_rows(
+        context,
+        models.Member.path.in_(draft.excluded_nodes),
+        *_is_free(group_id),
+        reserved_for=draft.uuid,
+    )
 
 
 def reserve_held(
@@ -251,11 +260,7 @@ def _reserve(
     If one of them is not HELD any more, or is reserved for another server, the
     create stays open.
     """
-    is_free = (
-        models.Member.group_id == group_id,
-        models.Member.status == states.Member.HELD,
-        models.Member.reserved_for.is_(None),
-    )
+    is_free = _is_free(group_id)
     paths = [*create.members.values()]
     is_chosen = models.Member.path.in_(paths)
     if db.count(context, models.Member, is_chosen, *is_free) != len(paths):
@@ -274,4 +279,13 @@ def _is_open() -> tuple[Condition, ...]:
     return (
         models.Create.status == states.Create.OPEN,
         models.Create.ends_at > clock.now(),
+    )
+
+
+def _is_free(group_id: int) -> tuple[Condition, ...]:
+    """Return the conditions on held members of a group, not reserved yet."""
+    return (
+        models.Member.group_id == group_id,
+        models.Member.status == states.Member.HELD,
+        models.Member.reserved_for.is_(None),
     )

@@ -88,7 +88,7 @@ def _replace_draft(
     """
     for old in VRTGroup.drafts_by_group(context, [group.id]).values():
         is_planning = old.status == states.Group.PLANNING
-        if is_planning and not _gives_way(context, old):
+        if is_planning and not _gives_way(old):
             raise group.conflict(
                 'an earlier revision is still being planned; retry when '
                 'planning has ended'
@@ -98,11 +98,8 @@ def _replace_draft(
     draft.create(context)
 
 
-def _gives_way(context: RequestContext, old: VRTGroup) -> bool:
-    is_for_creates = models.Create.draft_id == old.id
-    return not old.is_binding and bool(
-        db.count(context, models.Create, is_for_creates)
-    )
+def _gives_way(old: VRTGroup) -> bool:
+    return old.is_for_creates and not old.is_binding
 
 
 def replace_definition(

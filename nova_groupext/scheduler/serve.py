@@ -153,7 +153,7 @@ class GroupServer:
         draft = group and VRTGroup.drafts_by_group(context, [group.id]).get(
             group.id
         )
-        if draft is not None and creates.is_abandoned(context, group, draft):
+        if draft is not None and creates.is_abandoned(draft):
             draft.mark_deleted(context)
             draft = None
         waiting = [

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Groups that grow: creates of members that have no host yet."""
 
+import threading
+
 import fixtures
 from nova import exception as nova_errors
 from novaclient import exceptions as nova_exc
@@ -11,6 +13,7 @@ from nova_groupext.cloud import image
 from nova_groupext.objects.create import VRTCreate
 from nova_groupext.objects.planners import VRTPlanner
 from nova_groupext.scheduler.audit import audit
+from nova_groupext.scheduler.redeem import create_request
 from nova_groupext.scheduler.redeem import redeem_path
 from tests import rounds
 from tests.functional import base
@@ -207,22 +210,25 @@ class TestGrowing(GrowingCase):
     def test_planner_that_is_too_late_holds_nothing(self):
         self.hold_workers(1, 2)
         self.grow()
-        self.set_option('redeem_replacement_time_limit', 4)
-        points = []
+        gave_up = threading.Event()
+        self.patch(
+            *(create_request._waiting, 'wait'),
+            lambda *_args: gave_up.wait(60) and None,
+        )
 
         def give_up(point):
-            points.append(point)
             if point == 'before hold.post':
                 VRTCreate.update_rows(
                     self.context, ends_at=timeutils.utcnow().replace(2000)
                 )
+                gave_up.set()
 
         with fixtures.MonkeyPatch(
             'nova_groupext.faultpoints.handler', give_up
         ):
             failed = self.grow()
 
-        self.assertIn('before hold.post', points)
+        self.assertTrue(gave_up.is_set())
         self.assertIn('no planner has found a host', failed.fault['message'])
         self.eventually(
             self.reaped_statuses, lambda now: now == {'w-0': 'ACTIVE'}

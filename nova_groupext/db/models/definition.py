@@ -55,6 +55,8 @@ class Group(base.Base):
     # {path: [node, ...]}: the revision only places these members again, on
     # other compute nodes than these; null for other revisions.
     excluded_nodes = sa.Column(sa.JSON(none_as_null=True))
+    # True if these members are placed for servers that wait, see VRTCreate.
+    is_for_creates = sa.Column(sa.Boolean, nullable=False, default=False)
     # [{at, policy}]: strict policies that the servers' hosts violate
     drift = sa.Column(sa.JSON)
 

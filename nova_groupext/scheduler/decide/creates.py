@@ -102,17 +102,12 @@ def place_open(context, placement_client, lease, group_uuid, decide_draft):
         _place(context, lease, group_uuid, chosen, decide_draft)
 
 
-def is_abandoned(context, group, draft):
+def is_abandoned(draft):
     """Check whether a draft for creates was left by a planner that has died.
 
-    Its creates are decided anew. They may have been given up.
+    Its creates are decided anew, unless they were given up.
     """
-    if draft.status != states.Group.PLANNING or draft.excluded_nodes is None:
-        return False
-    paths = {member.path for member in group.members}
-    return create.is_for_creates(context, draft.id) or any(
-        member.path not in paths for member in draft.members
-    )
+    return draft.is_for_creates and draft.status == states.Group.PLANNING
 
 
 def _place(context, lease, group_uuid, chosen, decide_draft):
@@ -205,6 +200,7 @@ def _store_draft(context, group, chosen):
     """
     members = [member for each in chosen for member in each.to_place]
     draft = drafts.replacement_of(group, {each.path: [] for each in members})
+    draft.is_for_creates = True
     described = {each.path: each for each in draft.member_sets}
     draft.members += [
         VRTMember(

@@ -21,7 +21,7 @@ GROUP_STATE = {
 }
 DRAFT_STATE = {
     *('revises_id', 'movable_paths', 'keep_server', 'is_binding'),
-    'excluded_nodes',
+    *('excluded_nodes', 'is_for_creates'),
 }
 HOLD_STATE = {
     *('uuid', 'status', 'server_uuid', 'if_compensated', 'ends_with_swap'),

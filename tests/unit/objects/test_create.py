@@ -7,7 +7,9 @@ from nova_groupext import exception
 from nova_groupext.db import models
 from nova_groupext.objects import create as creates
 from nova_groupext.objects import states
+from nova_groupext.objects import surplus
 from nova_groupext.objects.create import VRTCreate
+from nova_groupext.objects.group import VRTGroup
 from tests import groups
 from tests.unit.objects import base
 
@@ -149,9 +151,18 @@ class TestReserving(CreateCase):
         self.paths = ['workers/worker-0', 'workers/worker-1']
         members = dict(zip((uuids.one, uuids.two), self.paths, strict=True))
         self.create_.choose(self.context, members, draft_id=7)
+        self.draft = VRTGroup(
+            id=7,
+            uuid=uuids.draft,
+            is_for_creates=True,
+            excluded_nodes={path: [] for path in self.paths},
+        )
 
     def reserve(self):
-        creates.reserve_placed(self.context, self.group.id, 7)
+        creates.reserve_placed(self.context, self.group.id, self.draft)
+
+    def are_open(self):
+        return creates.are_open(self.context, self.draft)
 
     def reserved(self):
         return [
@@ -165,7 +176,7 @@ class TestReserving(CreateCase):
         member.update_row(self.context, **values)
 
     def test_members_are_reserved_for_their_servers(self):
-        self.assertTrue(creates.are_open(self.context, 7))
+        self.assertTrue(self.are_open())
 
         self.reserve()
 
@@ -177,7 +188,7 @@ class TestReserving(CreateCase):
 
         self.reserve()
 
-        self.assertEqual([uuids.other, None], self.reserved())
+        self.assertEqual([uuids.other, uuids.draft], self.reserved())
         self.assertEqual(Status.OPEN, self.current(self.create_).status)
 
     def test_nothing_is_reserved_if_a_member_is_not_held(self):
@@ -185,22 +196,30 @@ class TestReserving(CreateCase):
 
         self.reserve()
 
-        self.assertEqual([None, None], self.reserved())
+        self.assertEqual([None, uuids.draft], self.reserved())
         self.assertEqual(Status.OPEN, self.current(self.create_).status)
 
-    def test_nothing_is_reserved_for_a_create_that_was_given_up(self):
+    def test_members_of_a_create_that_was_given_up_are_surplus(self):
         self.create_.give_up(self.context)
+        self.assertFalse(self.are_open())
 
         self.reserve()
 
-        self.assertEqual([None, None], self.reserved())
+        self.assertEqual([uuids.draft] * 2, self.reserved())
+        self.assertEqual([self.group.id], surplus.list_groups(self.context))
 
     def test_draft_of_an_ended_create_is_not_open(self):
         self.create_.update_row(self.context, ends_at=base.NOON)
 
-        self.assertFalse(creates.are_open(self.context, 7))
-        self.assertTrue(creates.is_for_creates(self.context, 7))
-        self.assertFalse(creates.is_for_creates(self.context, 8))
+        self.assertFalse(self.are_open())
+
+    def test_other_drafts_need_no_creates(self):
+        self.create_.give_up(self.context)
+        self.draft.is_for_creates = False
+
+        self.assertTrue(self.are_open())
+        self.reserve()
+        self.assertEqual([None, None], self.reserved())
 
     def test_held_members_are_reserved_under_a_lease(self):
         lease = groups.acquire_lease(self.context, self.group)

@@ -83,6 +83,7 @@ def upgrade():
         sa.Column('keep_server', sa.Boolean, nullable=False),
         sa.Column('is_binding', sa.Boolean, nullable=False),
         sa.Column('excluded_nodes', sa.JSON),
+        sa.Column('is_for_creates', sa.Boolean, nullable=False),
         sa.Column('drift', sa.JSON),
         _foreign_key('vrt_groups', 'revises_id', 'vrt_groups'),
         _unique('vrt_groups', 'uuid'),
