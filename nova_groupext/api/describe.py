@@ -8,7 +8,6 @@ from oslo_serialization import jsonutils
 from nova_groupext.api.schemas import request_schemas
 from nova_groupext.conf import CONF
 from nova_groupext.conf import vrt
-from nova_groupext.objects import states
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.objects.member_set import VRTMemberSet
@@ -235,25 +234,10 @@ def _member_sets(nodes):
 def _members(member_sets, parsed):
     members_of = {each.path: each.members for each in parsed.member_sets}
     return [
-        tentative_member(member.path, member_set)
+        VRTMember.tentative(member.path, member_set)
         for member_set in member_sets
         for member in members_of[member_set.path]
     ]
-
-
-def tentative_member(path, member_set):
-    """Return a VRTMember without host and server, not stored yet.
-
-    :param member_set: VRTMemberSet that describes it
-    """
-    return VRTMember(
-        path=path,
-        member_set=member_set.path,
-        described=member_set,
-        status=states.Member.TENTATIVE,
-        fault=None,
-        server_uuid=None,
-    )
 
 
 def _parts(nodes):

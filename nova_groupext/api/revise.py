@@ -14,6 +14,7 @@ from nova_groupext.api import resolve
 from nova_groupext.membership import stored
 from nova_groupext.objects import drafts
 from nova_groupext.objects import states
+from nova_groupext.objects.member import VRTMember
 
 
 def replan(context, group, movable_paths=None):
@@ -132,7 +133,7 @@ def _members(group, draft):
     """Return the members that the group has after its revision."""
     described = {each.path: each for each in draft.member_sets}
     return [
-        describe.tentative_member(path, described[member_set])
+        VRTMember.tentative(path, described[member_set])
         for path, member_set in stored.revised(group, draft)
     ]
 

@@ -22,7 +22,7 @@ Path = str
 
 #: Members with a server, with a host, and described ones without a host
 HAS_SERVER = states.MEMBER_HAS_SERVER
-IS_PLACED = (states.Member.HELD, *HAS_SERVER)
+IS_PLACED = states.MEMBER_PLACED
 IS_UNPLACED = states.MEMBER_NEEDS_HOST
 
 

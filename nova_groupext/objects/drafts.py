@@ -47,18 +47,10 @@ def replacement_of(group: VRTGroup, excluded_nodes: NodesByPath) -> VRTGroup:
         client_token=None,
         expires_at=None,
         excluded_nodes=excluded_nodes,
-        members=[_tentative_copy(member) for member in group.members],
-    )
-
-
-def _tentative_copy(member: VRTMember) -> VRTMember:
-    return VRTMember(
-        path=member.path,
-        member_set=member.member_set,
-        described=member.described,
-        status=states.Member.TENTATIVE,
-        fault=None,
-        server_uuid=None,
+        members=[
+            VRTMember.tentative(member.path, member.described)
+            for member in group.members
+        ],
     )
 
 

@@ -65,6 +65,21 @@ class VRTMember(member_queries.MemberQueries):
             values = {'described': described, **values}
         return super().from_row(context, row, unread, **values)
 
+    @classmethod
+    def tentative(cls, path: Path, described: VRTMemberSet) -> Self:
+        """Return a member without host and server, not stored yet.
+
+        :param described: member set that describes it
+        """
+        return cls(
+            path=path,
+            member_set=described.path,
+            described=described,
+            status=states.Member.TENTATIVE,
+            fault=None,
+            server_uuid=None,
+        )
+
     def obj_load_attr(self, attrname: str) -> None:
         if attrname == 'described':
             loaded = {attrname: self._load_member_set()}

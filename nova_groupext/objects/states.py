@@ -90,6 +90,9 @@ MEMBER_NEEDS_HOST = (Member.TENTATIVE, Member.FAILED)
 # Members that have a server, or are getting one
 MEMBER_HAS_SERVER = (Member.REDEEMING, Member.ACTIVE, Member.SHELVED)
 
+# Members that have a place: a host, or the right to come back to one
+MEMBER_PLACED = (Member.HELD, *MEMBER_HAS_SERVER)
+
 # Members whose servers the follow step tracks
 MEMBER_SERVER_RUNS = (Member.ACTIVE, Member.SHELVED)
 

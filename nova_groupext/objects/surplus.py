@@ -28,8 +28,6 @@ from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.objects.member_set import VRTMemberSet
 
-_PLACED = (states.Member.HELD, *states.MEMBER_HAS_SERVER)
-
 
 def is_surplus(context: RequestContext, member: VRTMember) -> bool:
     """Check whether more members than described have a place.
@@ -41,7 +39,7 @@ def is_surplus(context: RequestContext, member: VRTMember) -> bool:
         models.Member,
         models.Member.group_id == member.group_id,
         models.Member.member_set == member.member_set,
-        models.Member.status.in_(_PLACED),
+        models.Member.status.in_(states.MEMBER_PLACED),
     )
     return number > member.described.wanted
 
@@ -139,7 +137,7 @@ def _end_reservations(
         models.Member.reserved_for.is_not(None),
         reserved_for=None,
     )
-    placed = [row for row in rows if row.status in _PLACED]
+    placed = [row for row in rows if row.status in states.MEMBER_PLACED]
     released = [row for row in rows if row.status == states.Member.RELEASED]
     unplaced = [row for row in rows if row.status in states.MEMBER_NEEDS_HOST]
     too_many = max(0, len(placed) - described.wanted)

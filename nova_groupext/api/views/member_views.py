@@ -20,10 +20,6 @@ WITH_HOST = (
 )
 
 
-# Statuses of members that count as placed
-WITH_CAPACITY = (*WITH_HOST, states.Member.SHELVED)
-
-
 def domain_id(project_id, level, name):
     """Return the id that tenants see instead of a domain's name.
 
@@ -64,7 +60,7 @@ def _beyond_count(group):
     """
     placed = collections.defaultdict(list)
     for member in group.members:
-        if member.status in WITH_CAPACITY:
+        if member.status in states.MEMBER_PLACED:
             placed[member.member_set].append(member)
     fields = {}
     for described in group.member_sets:

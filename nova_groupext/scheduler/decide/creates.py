@@ -203,14 +203,7 @@ def _store_draft(context, group, chosen):
     draft.is_for_creates = True
     described = {each.path: each for each in draft.member_sets}
     draft.members += [
-        VRTMember(
-            path=each.path,
-            member_set=each.member_set,
-            described=described[each.member_set],
-            status=states.Member.TENTATIVE,
-            fault=None,
-            server_uuid=None,
-        )
+        VRTMember.tentative(each.path, described[each.member_set])
         for each in members
         if each.row is None
     ]

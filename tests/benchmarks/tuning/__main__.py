@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What other values of the solver's numbers would change.
+"""Measurement of other values of the solver's tuned numbers.
 
 ``tox -e bench-tuning`` solves a fixed set of problems with half, the same and
 double the value of each number of ``nova_groupext.solver.tuning``, one case

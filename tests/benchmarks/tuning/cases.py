@@ -16,7 +16,7 @@ from unittest import mock
 
 from nova_groupext.solver.construct import squeaky_wheel
 
-# What the solver imports late must not count for the first case.
+# The first case must not include the time of the solver's late imports.
 from nova_groupext.solver.exact import milp
 from nova_groupext.solver.exact import objectives
 from nova_groupext.solver.exact import tie_breaking  # noqa: F401
@@ -59,7 +59,7 @@ class Result(NamedTuple):
 
 @contextlib.contextmanager
 def processor_clock():
-    """Let all time limits of the solver count processor time."""
+    """Make all time limits of the solver count processor time."""
     run = milp._run
 
     def run_with_limit(solver, is_large, seconds):
