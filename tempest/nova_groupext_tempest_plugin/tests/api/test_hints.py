@@ -36,7 +36,7 @@ class HintsTest(servers.BaseServerTest):
         for bad, where in (
             ({'vrt_group': self.held['id']}, ''),
             ({'vrt_member': 'a-0'}, ''),
-            ({**self.hints, 'vrt_member': 7}, 'vrt_member'),
+            ({**self.hints, 'vrt_member': ['a-0', 'a-1']}, 'vrt_member'),
             ({**self.hints, 'vrt_group': self.held['name']}, 'vrt_group'),
             ({**self.hints, 'same_host': [calls.UNKNOWN_ID]}, 'same_host'),
         ):
@@ -71,4 +71,4 @@ class HintsTest(servers.BaseServerTest):
     def test_more_servers_than_members_are_refused(self):
         hints = {**self.hints, 'vrt_member': 'a'}
 
-        self.assert_refused(lib_exc.Conflict, hints, min_count=3, max_count=3)
+        self.assert_refused(lib_exc.Forbidden, hints, min_count=3, max_count=3)

@@ -36,7 +36,7 @@ class WhatIfTest(servers.BaseServerTest):
 
 class ExpiryTest(servers.BaseServerTest):
     @decorators.idempotent_id('3e7d9fb2-5b86-4a9c-b014-6eb1f3a9b802')
-    def test_expired_group_is_released(self):
+    def test_expired_group_holds_nothing_and_a_create_asks_for_a_place(self):
         group = self.hold(topologies.equal_members(2), expires_in=SECONDS)
 
         released = waiters.wait_for_status(
@@ -44,16 +44,17 @@ class ExpiryTest(servers.BaseServerTest):
         )
 
         for member in released['members']:
-            self.assertEqual('RELEASED', member['status'])
+            self.assertEqual('TENTATIVE', member['status'])
             self.assertEqual({}, member['domains'])
             self.assertIn('expired', member['fault']['message'])
-        self.assertRaises(lib_exc.Conflict, self.create_member, group, 'a-0')
         self.assertRaises(
             lib_exc.Conflict, self.groups.act, group['id'], 'extend'
         )
+        self.create_member(group, 'a-0')
+        waiters.wait_for_members(self.groups, group['id'], {'a-0': 'ACTIVE'})
 
     @decorators.idempotent_id('3e7d9fb2-5b86-4a9c-b014-6eb1f3a9b803')
-    def test_server_stays_when_the_rest_of_its_group_expires(self):
+    def test_server_stays_and_the_rest_of_its_group_expires(self):
         group = self.hold(topologies.equal_members(2))
         server = self.create_member(group, 'a-0')
         waiters.wait_for_members(self.groups, group['id'], {'a-0': 'ACTIVE'})
@@ -61,7 +62,7 @@ class ExpiryTest(servers.BaseServerTest):
         self.groups.act(group['id'], 'extend', expires_in=1)
 
         left = waiters.wait_for_members(
-            self.groups, group['id'], {'a-1': 'RELEASED'}
+            self.groups, group['id'], {'a-1': 'TENTATIVE'}
         )
         self.assertEqual('ACTIVE', left['status'])
         self.assertEqual('ACTIVE', left['members'][0]['status'])

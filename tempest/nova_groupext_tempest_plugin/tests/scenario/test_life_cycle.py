@@ -106,7 +106,7 @@ class LifeCycleTest(servers.BaseServerTest):
         self.assertRaises(
             lib_exc.Conflict, self.create_member, group, 'a-0', **other
         )
-        self.assertRaises(lib_exc.NotFound, self.create_member, group, 'a-1')
+        self.assertRaises(lib_exc.NotFound, self.create_member, group, 'b-0')
 
         self.assertEqual(group, self.group(group['id']))
 

@@ -59,24 +59,51 @@ class RevisingTest(servers.BaseServerTest):
             self.assertEqual(group[name], refused[name])
 
     @decorators.idempotent_id('4f8ea0c3-6c97-4bad-8125-7fc2a4b0c903')
-    def test_member_with_a_server_is_removed_only_with_keep_server(self):
+    def test_server_counts_before_a_hold_and_leaves_with_keep_server(self):
         group = self.hold(topologies.equal_members(2))
         server = self.create_member(group, 'a-1')
         waiters.wait_for_members(self.groups, group['id'], {'a-1': 'ACTIVE'})
+        smaller = topologies.equal_members(1)
 
-        self.assertRaises(
-            lib_exc.Conflict,
-            self.revise,
-            group['id'],
-            topologies.equal_members(1),
-        )
-        left = self.revise(
-            group['id'], topologies.equal_members(1), keep_server=True
-        )
+        counted = self.revise(group['id'], smaller)
+        self.assertEqual({'a-1': 'ACTIVE'}, waiters.member_statuses(counted))
+        left = self.revise(group['id'], smaller, keep_server=True)
 
         self.assertEqual({'a-0': 'HELD'}, waiters.member_statuses(left))
         shown = self.servers.show_server(server)['server']
         self.assertEqual('ACTIVE', shown['status'])
+
+    @decorators.idempotent_id('4f8ea0c3-6c97-4bad-8125-7fc2a4b0c906')
+    def test_servers_beyond_a_smaller_count_leave(self):
+        group = self.hold(topologies.equal_members(2))
+        servers = self.create_members(group)
+
+        smaller = self.revise(group['id'], topologies.equal_members(1))
+        self.assertEqual(
+            {'a-0': 'ACTIVE', 'a-1': 'LEAVING'},
+            waiters.member_statuses(smaller),
+        )
+        self.remove_server(servers['a-0'])
+
+        waiters.wait_for_members(self.groups, group['id'], {'a-1': 'ACTIVE'})
+
+
+class GrowingTest(servers.BaseServerTest):
+    @decorators.attr(type='smoke')
+    @decorators.idempotent_id('4f8ea0c3-6c97-4bad-8125-7fc2a4b0c907')
+    def test_create_beyond_count_grows_the_group_up_to_max_count(self):
+        group = self.hold(topologies.equal_members(1, max_count=2))
+
+        for _server in range(2):
+            self.create_member(group, 'a')
+
+        grown = waiters.wait_for_members(
+            self.groups, group['id'], {'a-0': 'ACTIVE', 'a-1': 'ACTIVE'}
+        )
+        self.assertEqual(
+            [False, True], [member['grown'] for member in grown['members']]
+        )
+        self.assertRaises(lib_exc.Forbidden, self.create_member, group, 'a')
 
 
 class MembersTest(servers.BaseServerTest):
