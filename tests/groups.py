@@ -89,6 +89,7 @@ def member(path, described):
         member_set=described.path,
         described=described,
         status=states.Member.TENTATIVE,
+        succeeds=None,
     )
 
 

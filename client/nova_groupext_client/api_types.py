@@ -34,6 +34,7 @@ class MemberDefinition(typing.TypedDict, total=False):
     count: int
     min_count: int
     max_count: int
+    max_surge: int
     policies: list[Object]
 
 

@@ -123,7 +123,11 @@ class Boot:
         :raises: InvalidInput
         """
         names = {DEFAULT}.union(
-            *((m.path, m.member_set) for m in group.members)
+            *(
+                (m.path, m.member_set)
+                for m in group.members
+                if not m.is_successor
+            )
         )
         schema = self._controller.create.request_body_schemas(self._request)
         validator = validators._SchemaValidator(schema)

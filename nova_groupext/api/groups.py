@@ -50,7 +50,11 @@ def members_without_server(group, paths, reason):
     :param reason: phrase for the error
     :raises: MemberNotFound; MemberStateConflict that names all with a server
     """
-    by_path = {member.path: member for member in group.members}
+    by_path = {
+        member.path: member
+        for member in group.members
+        if not member.is_successor
+    }
     for path in paths:
         if path not in by_path:
             raise exception.MemberNotFound(group=group.uuid, member=path)

@@ -27,8 +27,8 @@ from nova_groupext.api import descriptions
 from nova_groupext.api import groups
 from nova_groupext.api import resource
 from nova_groupext.db import engine
+from nova_groupext.membership import allowed
 from nova_groupext.membership import creates
-from nova_groupext.membership import obstacles
 from nova_groupext.objects import states
 from nova_groupext.objects.create import VRTCreate
 from nova_groupext.objects.group import VRTGroup
@@ -203,22 +203,35 @@ def _check_placeable(context, group_uuid, path, server, error):
     if group.status not in states.GROUP_REPLACEABLE:
         raise error
     number = _requested_number(server)
-    obstacle = obstacles.find_obstacle(
-        *(group, path, _matching_sets(context, group, path, server)),
-        [str(index) for index in range(number)],
-        functools.partial(servers.find_gone, context.elevated()),
+    matching = _matching_sets(context, group, path, server)
+    try:
+        choices = allowed.choose(
+            *(group, path, matching),
+            [str(index) for index in range(number)],
+            functools.partial(servers.find_gone, context.elevated()),
+        )
+    except creates.Refused as exc:
+        _refuse(path, server, exc.obstacle, error)
+    refused = VRTCreate.find_refused(
+        *(context, group, path, matching, number),
+        has_successors=any(each.member.is_successor for each in choices),
     )
+    if refused is not None:
+        raise exception.PlacementRefused(reason=refused.fault)
+
+
+def _refuse(path, server, obstacle, error):
+    """Raise the error for servers that get no members.
+
+    :param error: what keeps them from members that are held
+    """
     if obstacle == creates.Obstacle.BEYOND_LIMIT:
         raise exception.MemberLimitExceeded(
             member=path, reason=error.format_message()
         )
     if obstacle == creates.Obstacle.ONE_MEMBER:
         _check_counts(server)
-    if obstacle is not None:
-        raise error
-    refused = VRTCreate.find_refused(context, group, path, number)
-    if refused is not None:
-        raise exception.PlacementRefused(reason=refused.fault)
+    raise error
 
 
 def _matching_sets(context, group, path, server):
@@ -230,7 +243,7 @@ def _matching_sets(context, group, path, server):
         member_set.path: descriptions.differences(
             server, member_set.resolved_request
         )
-        for member_set in obstacles.member_sets_for(group, path)
+        for member_set in allowed.member_sets_for(group, path)
     }
     matching = [each for each, found in differing.items() if not found]
     if differing and not matching:

@@ -133,8 +133,8 @@ def _members(group, draft):
     """Return the members that the group has after its revision."""
     described = {each.path: each for each in draft.member_sets}
     return [
-        VRTMember.tentative(path, described[member_set])
-        for path, member_set in stored.revised(group, draft)
+        VRTMember.tentative(path, described[member_set], succeeds)
+        for path, member_set, succeeds in stored.revised(group, draft)
     ]
 
 

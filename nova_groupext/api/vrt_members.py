@@ -189,7 +189,7 @@ def _member_set(group, path):
         if path == member_set.path:
             return path
     for member in group.members:
-        if path == member.path:
+        if path == member.path and not member.is_successor:
             return member.member_set
     raise exception.MemberNotFound(group=group.uuid, member=path)
 

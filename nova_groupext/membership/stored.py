@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rosters of stored groups."""
+"""Rosters of stored groups.
+
+A successor is stored with a path of its own, which no member can have: that
+of the member it is named after, or of its member set, and its server's id.
+"""
 
 from collections.abc import Collection
-import dataclasses
 from typing import TYPE_CHECKING
 
 from nova_groupext.membership import revising
@@ -37,34 +40,42 @@ def read(
         request is MATCHING
     :param gone: uuids of servers that do not exist any more
     """
-    has_expired = bool(group.has_expired)
-    roster = Roster(
-        {
-            each.path: _member_set(each, each.path in matching)
-            for each in group.member_sets
-        },
-        [
-            _member(each, each.member_set in matching, has_expired)
-            for each in group.members
-        ],
-        _named(group),
-    )
+    requests = _requests(group) | dict.fromkeys(matching, MATCHING)
+    member_sets = {
+        each.path: _member_set(each, requests[each.path])
+        for each in group.member_sets
+    }
+    members = [
+        _member(each, requests.get(each.member_set), bool(group.has_expired))
+        for each in group.members
+        if not _has_ended(each)
+    ]
+    roster = Roster(member_sets, members, _named(group))
+    for member in roster.members:
+        if member.is_successor:
+            member.path = _own_path(roster, member)
     for member in [each for each in roster.members if each.server in gone]:
         settling.leave(roster, member, states.Member.TENTATIVE)
     return roster
 
 
-def revised(group: 'VRTGroup', draft: 'VRTGroup') -> list[tuple[Path, Path]]:
+def revised(
+    group: 'VRTGroup', draft: 'VRTGroup'
+) -> list[tuple[Path, Path, Path | None]]:
     """Return the members of a group after its revision by a draft.
 
     Servers stay, and count first: of the described members only those are new
     that are missing besides them.
 
     :param draft: its member sets are resolved; its members do not matter
-    :returns: [(path, path of the member set)] in the order of the draft;
-        servers of member sets that it leaves out are not included
+    :returns: [(path, path of the member set, path that it succeeds)] in the
+        order of the draft; servers of member sets that it leaves out are not
+        included. Successors stay such until the draft is in force.
     """
     roster = read(group)
+    successors = {
+        member.id: member for member in group.members if member.is_successor
+    }
     before = {each.path: each for each in group.member_sets}
     member_sets = {}
     for each in draft.member_sets:
@@ -72,36 +83,83 @@ def revised(group: 'VRTGroup', draft: 'VRTGroup') -> list[tuple[Path, Path]]:
         is_same = old is not None and are_alike(
             old.resolved_request, each.resolved_request
         )
-        described = _member_set(each, is_matching=False)
-        if not is_same:
-            described = dataclasses.replace(described, request=CHANGED)
-        member_sets[each.path] = described
+        request = roster.member_sets[each.path].request if is_same else CHANGED
+        member_sets[each.path] = _member_set(each, request)
     revising.revise(roster, member_sets)
-    return [
-        (member.path, path)
+    members = [
+        (member.path, path, None)
         for path in member_sets
         for member in roster.members_of(path)
+        if member.row not in successors
+    ]
+    return members + [
+        (each.path, each.member_set, each.succeeds)
+        for each in successors.values()
+        if each.member_set in member_sets and not _has_ended(each)
     ]
 
 
-def _member_set(described: 'VRTMemberSet', is_matching: bool) -> MemberSet:
+def path_of(member: Member) -> Path:
+    """Return the path that a member, or a successor, is stored with."""
+    if not member.is_successor:
+        return member.path
+    return paths.successor(member.path or member.member_set, member.server)
+
+
+def _own_path(roster: Roster, successor: Member) -> Path | None:
+    """Return the path that a successor has as a member, if it has one."""
+    path = paths.succeeded(successor.path)
+    if path != successor.member_set:
+        return path
+    is_named = not roster.is_counted(path) and successor.succeeds == path
+    return path if is_named else None
+
+
+def _has_ended(member: 'VRTMember') -> bool:
+    """Check whether a successor has no server, and does not get one."""
+    return (
+        member.is_successor
+        and member.reserved_for is None
+        and member.status not in states.MEMBER_HAS_SERVER
+    )
+
+
+def _requests(group: 'VRTGroup') -> dict[Path, Path]:
+    """Return {member set: the first one whose servers are alike}.
+
+    Only successors of a subgroup or group may become members of another set.
+    """
+    requests = {each.path: each.path for each in group.member_sets}
+    if any(
+        member.is_successor and member.succeeds not in requests
+        for member in group.members
+    ):
+        for each in group.member_sets:
+            requests[each.path] = next(
+                other.path
+                for other in group.member_sets
+                if are_alike(other.resolved_request, each.resolved_request)
+            )
+    return requests
+
+
+def _member_set(described: 'VRTMemberSet', request: Path) -> MemberSet:
     counts = described.counts
-    request = MATCHING if is_matching else described.path
     return MemberSet(
         *(request, request),
         counts.get('count'),
         counts.get('max_count'),
+        counts.get('max_surge', 0),
     )
 
 
 def _member(
-    member: 'VRTMember', is_matching: bool, has_expired: bool
+    member: 'VRTMember', request: Path | None, has_expired: bool
 ) -> Member:
     """Return a member; a reserved one counts as one with its server.
 
     :param has_expired: True if no server can redeem holds of the group
     """
-    request = MATCHING if is_matching else member.member_set
     is_reserved = member.reserved_for is not None
     has_server = member.status in states.MEMBER_HAS_SERVER
     status = states.Member(member.status)
@@ -115,6 +173,7 @@ def _member(
         *(request, request),
         server=member.server_uuid if has_server else member.reserved_for,
         created=member.id,
+        succeeds=member.succeeds,
         row=member.id,
     )
 

@@ -21,7 +21,7 @@ queries          group_queries, hold_queries, member_queries, work_queries,
 transactions     transitions (hold a group), redeems, releases, drafts,
                  revisions, swaps, swap_results, adoptions, definitions,
                  move_transitions, placeholder_holds, watched_holds, hold_ages,
-                 surplus, renames
+                 renames
 values           states, aliases, member_placement, topology
 ===============  ============================================================
 """

@@ -86,6 +86,7 @@ class VRTCreate(base.VRTObject):
             'member_sets': sorted(member_sets),
             'server_uuids': [*server_uuids],
             'status': states.Create.OPEN,
+            'has_successors': False,
         }
         db.insert(context, models.Create, ends_at=clock.now(seconds), **values)
         return cls.find_row(context, models.Create.uuid == values['uuid'])
@@ -128,19 +129,32 @@ class VRTCreate(base.VRTObject):
         context: RequestContext,
         group: VRTGroup,
         hint: Path,
+        member_sets: Collection[Path],
         number: int,
+        *,
+        has_successors: bool,
     ) -> Self | None:
-        """Return a recent refusal of as many servers or fewer, or None."""
+        """Return a recent refusal of as many such servers or fewer, or None.
+
+        :param member_sets: paths of those that describe the servers
+        :param has_successors: True if some would be successors
+        """
         refused = cls.list_rows(
             context,
             models.Create.group_id == group.id,
             models.Create.generation == group.generation,
             models.Create.hint == hint,
+            models.Create.has_successors == has_successors,
             models.Create.status == states.Create.REFUSED,
             models.Create.ends_at > clock.now(),
         )
         return next(
-            (each for each in refused if len(each.server_uuids) <= number),
+            (
+                each
+                for each in refused
+                if each.member_sets == sorted(member_sets)
+                and len(each.server_uuids) <= number
+            ),
             None,
         )
 
@@ -174,11 +188,17 @@ class VRTCreate(base.VRTObject):
         )
 
     def refuse(
-        self, context: RequestContext, group: VRTGroup, fault: str
+        self,
+        context: RequestContext,
+        group: VRTGroup,
+        fault: str,
+        *,
+        has_successors: bool,
     ) -> None:
         """Refuse the create, and the same request for some seconds.
 
         :param group: as it is refused; a change of it ends the refusal
+        :param has_successors: True if some servers would be successors
         """
         self._end(
             context,
@@ -186,6 +206,7 @@ class VRTCreate(base.VRTObject):
             fault,
             generation=group.generation,
             ends_at=clock.now(REFUSED_FOR),
+            has_successors=has_successors,
         )
 
     def fail(self, context: RequestContext, fault: str) -> None:
@@ -223,8 +244,7 @@ def reserve_placed(
     """Reserve the members that a draft has placed for their servers.
 
     The caller's transaction has the group's row lock. A member whose create
-    has ended since the swap was prepared is reserved for no server: it is
-    surplus.
+    has ended since the swap was prepared is reserved for no server: it ends.
     """
     if not draft.is_for_creates:
         return

@@ -48,7 +48,7 @@ def replacement_of(group: VRTGroup, excluded_nodes: NodesByPath) -> VRTGroup:
         expires_at=None,
         excluded_nodes=excluded_nodes,
         members=[
-            VRTMember.tentative(member.path, member.described)
+            VRTMember.tentative(member.path, member.described, member.succeeds)
             for member in group.members
         ],
     )

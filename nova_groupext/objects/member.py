@@ -66,10 +66,16 @@ class VRTMember(member_queries.MemberQueries):
         return super().from_row(context, row, unread, **values)
 
     @classmethod
-    def tentative(cls, path: Path, described: VRTMemberSet) -> Self:
+    def tentative(
+        cls,
+        path: Path,
+        described: VRTMemberSet,
+        succeeds: Path | None = None,
+    ) -> Self:
         """Return a member without host and server, not stored yet.
 
         :param described: member set that describes it
+        :param succeeds: see models.Member
         """
         return cls(
             path=path,
@@ -78,6 +84,7 @@ class VRTMember(member_queries.MemberQueries):
             status=states.Member.TENTATIVE,
             fault=None,
             server_uuid=None,
+            succeeds=succeeds,
         )
 
     def obj_load_attr(self, attrname: str) -> None:
@@ -116,6 +123,11 @@ class VRTMember(member_queries.MemberQueries):
     def current_request(self) -> JsonObject:
         """Flavor and image of its server, or those of the next one."""
         return self.server_request or self.resolved_request
+
+    @property
+    def is_successor(self) -> bool:
+        """True for a successor, which is no member yet."""
+        return self.succeeds is not None
 
     @property
     def own_server(self) -> str | None:

@@ -93,6 +93,26 @@ class MemberQueries(base.VRTObject):
         ]
 
     @classmethod
+    def list_of_servers(
+        cls, context: RequestContext, group_uuid: str, uuids: Collection[str]
+    ) -> list[Self]:
+        """Return the members that some servers of a group have, or get."""
+        has_server = models.Member.status.in_(states.MEMBER_HAS_SERVER)
+        rows = db.find(
+            context,
+            models.Member,
+            models.Member.reserved_for.in_(uuids)
+            | (models.Member.server_uuid.in_(uuids) & has_server),
+            models.Member.group_id == models.Group.id,
+            models.Group.uuid == group_uuid,
+            load=(models.Member.group, models.Member.described),
+        )
+        return [
+            cls.from_row(context, row, **group_fields(row.group))
+            for row in rows
+        ]
+
+    @classmethod
     def list_by_ids(
         cls, context: RequestContext, ids: Collection[int]
     ) -> list[Self]:

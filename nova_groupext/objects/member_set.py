@@ -13,7 +13,7 @@ from nova_groupext.db import models
 from nova_groupext.objects import base
 from nova_groupext.objects.aliases import JsonObject
 
-COUNTS = ('count', 'min_count', 'max_count')
+COUNTS = ('count', 'min_count', 'max_count', 'max_surge')
 # Keys of a description that are not part of its spec
 _NOT_IN_SPEC = (*COUNTS, 'policies')
 # Keys of resolved requests

@@ -44,19 +44,24 @@ def present_counts(
 ) -> Callable[[VRTMemberSet], JsonObject]:
     """Return a function that describes a member set by its members.
 
-    It returns the counts, and the indexes of the members that there are.
+    It returns the counts, and the names of the members that there are.
+    Successors are members too; they have hosts, whatever the count is.
     """
-    indexes = collections.defaultdict(list)
+    present = collections.defaultdict(list)
     for member in group.members:
-        if member.path != member.member_set:
-            index = int(member.path.removeprefix(f'{member.member_set}-'))
-            indexes[member.member_set].append(index)
+        present[member.member_set].append(member)
 
     def describe(member_set: VRTMemberSet) -> JsonObject:
+        members = present[member_set.path]
+        successors = sum(each.is_successor for each in members)
         counts = member_set.counts
-        if 'count' not in counts:
-            return counts
-        return {**counts, 'indexes': sorted(indexes[member_set.path])}
+        least = counts.get('min_count', member_set.wanted)
+        names = [each.path.rpartition('/')[2] for each in members]
+        return {
+            **counts,
+            'min_count': least + successors,
+            'names': names,
+        }
 
     return describe
 

@@ -5,71 +5,18 @@ import threading
 
 import fixtures
 from nova import exception as nova_errors
-from novaclient import exceptions as nova_exc
 from oslo_utils import timeutils
 
-from nova_groupext.cloud import hosts
 from nova_groupext.cloud import image
 from nova_groupext.objects.create import VRTCreate
 from nova_groupext.objects.planners import VRTPlanner
-from nova_groupext.scheduler.audit import audit
 from nova_groupext.scheduler.redeem import create_request
 from nova_groupext.scheduler.redeem import redeem_path
-from tests import rounds
 from tests.functional import base
-from tests.functional import changing_cloud
-
-APART = {'type': 'anti-affinity', 'scope': 'host'}
+from tests.functional import growing
 
 
-class GrowingCase(changing_cloud.ChangingCloudTestCase):
-    """A group of a worker or more, on hosts with room for one each."""
-
-    HOSTS = tuple(
-        hosts.Host(f'cmp-{number}', f'r{number}', 'az1', vcpus=4)
-        for number in range(1, 5)
-    )
-
-    def hold_workers(self, count, max_count, **more):
-        worker = base.member(count=count, max_count=max_count)
-        topology = {'members': {'w': worker}, 'policies': [APART], **more}
-        self.uuid = self.hold_group(topology)['id']
-
-    def grow(self, path='w'):
-        """Create a server by its hints and wait for it."""
-        return self.redeem(self.uuid, path, 'm1.tiny')
-
-    def assert_refused(self, code, path='w'):
-        error = self.assertRaises(nova_exc.ClientException, self.grow, path)
-        self.assertEqual(code, error.code, error)
-        return str(error)
-
-    def delete(self, server):
-        """Delete a server and wait until it is gone."""
-        server.delete()
-        servers = self.cloud.nova('demo').servers
-
-        def is_gone():
-            try:
-                servers.get(server.id)
-            except nova_exc.NotFound:
-                return True
-            return False
-
-        self.eventually(is_gone, bool)
-
-    def reaped_statuses(self):
-        rounds.reap(self.planner, self.context)
-        return self.statuses()
-
-    def statuses(self):
-        return {each['path']: each['status'] for each in self.members()}
-
-    def assert_sound(self):
-        self.assertEqual([], audit.audit(self.context, self.placement_client))
-
-
-class TestGrowing(GrowingCase):
+class TestGrowing(growing.GrowingCase):
     def test_create_beyond_count_places_a_new_member(self):
         self.hold_workers(1, 3)
 
@@ -260,22 +207,7 @@ class TestGrowing(GrowingCase):
         return [self.wait_for_build(each) for each in servers]
 
 
-class TestRevising(GrowingCase):
-    def put(self, count, **more):
-        group = self.group(self.uuid)
-        worker = base.member(count=count, **more)
-        body = {
-            'generation': group['generation'],
-            'topology': {'members': {'w': worker}, 'policies': [APART]},
-        }
-        response = self.api().put(
-            f'{base.GROUPS}/{self.uuid}', json={'vrt_group': body}
-        )
-        self.assertEqual(202, response.status_code, response.text)
-        self.eventually(
-            self.group, lambda now: now['revision'] is None, self.uuid
-        )
-
+class TestRevising(growing.GrowingCase):
     def test_grown_members_stay(self):
         self.hold_workers(1, 3)
         self.grow(), self.grow('w-5')

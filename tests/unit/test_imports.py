@@ -34,7 +34,7 @@ ALLOWED = {
         'faultpoints',
         'solver.policies.registry',
     ),
-    'membership': ('objects', 'solver.language.paths'),
+    'membership': ('db', 'objects', 'solver.language.paths'),
     'notifications': ('conf', 'objects'),
     'quota': ('conf', 'db', 'exception', 'objects'),
     'scheduler': (

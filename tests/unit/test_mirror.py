@@ -72,7 +72,7 @@ ELSEWHERE = {
     'exception': 'functional/api/actions',
     'faultpoints': 'services/kills',
     'member_ref': 'unit/api/hints',
-    'membership/obstacles': 'unit/membership/stored',
+    'membership/allowed': 'unit/membership/stored',
     'objects/renames': 'functional/growing',
     'objects/adoptions': 'services/adopting',
     'objects/base': 'unit/objects/group',

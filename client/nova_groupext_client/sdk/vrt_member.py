@@ -40,6 +40,8 @@ class VrtMember(resource.Resource):
     resize = resource.Body('resize', type=dict)
     #: True for a member beyond the count, up to the ``max_count``.
     grown = resource.Body('grown', type=bool)
+    #: Successor of its server, with ``server_id`` and ``status``, or None.
+    successor = resource.Body('successor', type=dict)
 
     # Description of a new member: write-only.
     #: Id or name of the flavor.
@@ -56,6 +58,7 @@ class VrtMember(resource.Resource):
     min_count = resource.Body('min_count', type=int)
     #: Number of members to which creates may grow the group.
     max_count = resource.Body('max_count', type=int)
+    max_surge = resource.Body('max_surge', type=int)
     #: Policies of the member, or of all counted members: a list of
     #: dictionaries with ``type``, ``scope`` and perhaps more.
     policies = resource.Body('policies', type=list)

@@ -184,15 +184,12 @@ class _Builder:
 
         :param path: path of the group
         """
-        keys = entry.restricted_to(
-            ('min_count', 'max_count', 'policies'), 'part of a member'
-        )
-        if 'min_count' in keys:
-            minimum = functions.resolve(keys['min_count'], self._scope)
-            description['min_count'] = minimum.integer()
-        if 'max_count' in keys:
-            maximum = functions.resolve(keys['max_count'], self._scope)
-            description['max_count'] = maximum.integer()
+        counts = ('min_count', 'max_count', 'max_surge')
+        keys = entry.restricted_to((*counts, 'policies'), 'part of a member')
+        for name in counts:
+            if name in keys:
+                number = functions.resolve(keys[name], self._scope)
+                description[name] = number.integer()
         if 'policies' in keys:
             entries = self._list(entry, 'policies', path, json_path)
             description['policies'] = [

@@ -39,17 +39,54 @@ def domain_id(project_id, level, name):
 def member_views(group, plan, reservations, may_see_hosts):
     """Return the status and the location of each member.
 
+    A successor is shown with the server that it succeeds, or may succeed.
+
     :param plan: the group's VRTPlan, or None
     :param reservations: {member id: VRTHold}, the resize reservations
     :param may_see_hosts: whether to include the fields for admins
     """
     beyond = _beyond_count(group)
+    successors = _successors(group)
     return [
         _member(group, each, plan, may_see_hosts)
         | {'resize': _resize(each, reservations.get(each.id), may_see_hosts)}
+        | {'successor': successors.get(each.path)}
         | beyond.get(each.path, {'grown': False})
         for each in group.members
+        if not each.is_successor
     ]
+
+
+def _successors(group):
+    """Return {path of a member: view of the successor of its server}.
+
+    Those that name no member are shown with the servers that have none, in the
+    order of the paths: any of them may go first.
+    """
+    successors = [each for each in group.members if each.is_successor]
+    named = {each.succeeds: each for each in successors}
+    running = [
+        each
+        for each in group.members
+        if each.status in states.MEMBER_HAS_SERVER and not each.is_successor
+    ]
+    shown = {
+        each.path: named[each.path] for each in running if each.path in named
+    }
+    waiting = [each for each in successors if each not in shown.values()]
+    for successor in waiting:
+        free = [
+            each.path
+            for each in running
+            if each.member_set == successor.member_set
+            and each.path not in shown
+        ]
+        if free:
+            shown[min(free, key=paths.split_index)] = successor
+    return {
+        path: {'server_id': each.own_server, 'status': each.status}
+        for path, each in shown.items()
+    }
 
 
 def _beyond_count(group):
@@ -60,7 +97,7 @@ def _beyond_count(group):
     """
     placed = collections.defaultdict(list)
     for member in group.members:
-        if member.status in states.MEMBER_PLACED:
+        if member.status in states.MEMBER_PLACED and not member.is_successor:
             placed[member.member_set].append(member)
     fields = {}
     for described in group.member_sets:

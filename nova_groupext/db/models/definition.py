@@ -123,7 +123,7 @@ class Member(base.Base):
     group_id = base.group_key()
     group = orm.relationship('Group', back_populates='members')
     path = sa.Column(base.PATH, nullable=False)
-    # The path without the index: the path of the member set.
+    # The path without the index, or a successor's end: of the member set.
     member_set = sa.Column(base.PATH, nullable=False)
     described = orm.relationship(
         MemberSet,
@@ -139,6 +139,9 @@ class Member(base.Base):
     server_uuid = sa.Column(sa.String(36))
     # The server for which a planner has placed it: no other may redeem it.
     reserved_for = sa.Column(sa.String(36))
+    # Set for a successor server, which becomes a member when one at or below
+    # this path goes.
+    succeeds = sa.Column(base.PATH)
     # Number of automatic replacements that planners have tried.
     replacement_attempts = sa.Column(sa.Integer, nullable=False, default=0)
     # Start of the time that it is held without a server, and that capacity is

@@ -93,8 +93,10 @@ class Create(base.Base):
     fault = sa.Column(sa.Text)
     # End of the wait, or of the time for which a refusal is repeated.
     ends_at = sa.Column(sa.DateTime, nullable=False)
-    # Generation of the group when it was refused
+    # Generation of the group when it was refused, and whether some servers
+    # would have been successors
     generation = sa.Column(sa.Integer)
+    has_successors = sa.Column(sa.Boolean, nullable=False, default=False)
     # {server uuid: path of the member} in the draft that places these members
     members = sa.Column(sa.JSON(none_as_null=True))
     draft_id = sa.Column(sa.Integer)

@@ -32,7 +32,7 @@ def read(group, outsiders=()):
     return parser.parse(
         body,
         levels={*vrt.levels(CONF), *scopes},
-        member_schema={'properties': schemas.INDEXES},
+        member_schema={'properties': schemas.NAMES},
         outsiders=[paths.outside('', path) for path in outsiders],
     )
 

@@ -3,7 +3,8 @@
 
 All open creates of a group are decided together:
 
-1. Follow the group's servers: members of deleted ones are free again.
+1. Follow the group's servers: members of deleted ones are free again, or
+   their successors take their places.
 2. Choose a member for each server, oldest create first, by the rules of
    membership/creates.py. A create that these refuse is refused.
 3. If all its members are held, reserve them for its servers.
@@ -29,6 +30,7 @@ import dataclasses
 
 from nova_groupext import exception
 from nova_groupext.membership import creates
+from nova_groupext.membership import settle_group
 from nova_groupext.membership import stored
 from nova_groupext.objects import create
 from nova_groupext.objects import drafts
@@ -68,11 +70,18 @@ class _Chosen:
     @property
     def paths(self):
         """Mapping of server uuid to the path of its member."""
-        return {uuid: each.member.path for uuid, each in self.choices.items()}
+        return {
+            uuid: stored.path_of(each.member)
+            for uuid, each in self.choices.items()
+        }
 
     @property
     def members(self):
         return [each.member for each in self.choices.values()]
+
+    @property
+    def has_successors(self):
+        return any(each.is_successor for each in self.members)
 
     @property
     def to_place(self):
@@ -93,6 +102,7 @@ def place_open(context, placement_client, lease, group_uuid, decide_draft):
     """
     group = VRTGroup.get(context, group_uuid)
     server_changes.follow_servers(context, placement_client, None, group)
+    settle_group.settle(context, group.id)
     group = VRTGroup.get(context, group_uuid)
     waiting = VRTCreate.list_open(context, group.id)
     chosen = _choose(context, group, waiting)
@@ -199,11 +209,15 @@ def _store_draft(context, group, chosen):
     :returns: the draft, in state PLANNING; None while the group is revised
     """
     members = [member for each in chosen for member in each.to_place]
-    draft = drafts.replacement_of(group, {each.path: [] for each in members})
+    draft = drafts.replacement_of(
+        group, {stored.path_of(each): [] for each in members}
+    )
     draft.is_for_creates = True
     described = {each.path: each for each in draft.member_sets}
     draft.members += [
-        VRTMember.tentative(each.path, described[each.member_set])
+        VRTMember.tentative(
+            stored.path_of(each), described[each.member_set], each.succeeds
+        )
         for each in members
         if each.row is None
     ]
@@ -223,7 +237,10 @@ def _refuse(context, draft, chosen):
     """
     if draft.status == states.Group.REFUSED:
         group = VRTGroup.get_row(context, draft.revises_id)
-        chosen.create.refuse(context, group, _reason(context, draft))
+        chosen.create.refuse(
+            *(context, group, _reason(context, draft)),
+            has_successors=chosen.has_successors,
+        )
     else:
         chosen.create.fail(context, draft.fault or UNDECIDED)
 

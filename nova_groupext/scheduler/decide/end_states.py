@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check of a plan against all hosts where moving servers may end.
+"""Check of a plan against the ends of moves, resizes and replacements.
 
 A plan assigns one host to each server. A server that moves, or that has a
-resize reservation, may end on another host, and no member may be put where
-that would violate a strict policy.
+resize reservation, may end on another host, and the one that a successor
+names will be gone: no member may be put where that would violate a strict
+policy.
 """
 
 import functools
@@ -39,6 +40,12 @@ class EndStates:
             for path, locations in present.destinations.items()
             if path in placements
         }
+        # {path of a successor: path of the member that it names}
+        self._succeeded = {
+            member.path: member.succeeds
+            for member in group.members
+            if member.is_successor and member.succeeds in placements
+        }
         # {path: host ids} that the member may be on until all moves end.
         self._moved = {
             path: {each.node, *self._moves.get(path, ())}
@@ -55,7 +62,7 @@ class EndStates:
 
         :param coming: {member path: host id} of the new assignments
         """
-        if not self._moves and not self._resizes:
+        if not (self._moves or self._resizes or self._succeeded):
             return set()
         nodes_of = {
             path: {*nodes, *self._resized(path)}
@@ -65,13 +72,23 @@ class EndStates:
             path
             for path, host in coming.items()
             if host != self._present_host(path)
-            and not move_check.Move(
-                self._problem,
-                {other: h for other, h in nodes_of.items() if other != path},
-                path,
-                None,
-            ).allows(host)
+            and not all(
+                self._allows(path, host, nodes_of, absent)
+                for absent in self._ends_of(path)
+            )
         }
+
+    def _ends_of(self, path):
+        """Return the sets of members that may be gone when a member stays."""
+        succeeded = self._succeeded.get(path)
+        return [{path}, {path, succeeded}] if succeeded else [{path}]
+
+    def _allows(self, path, host, nodes_of, absent):
+        others = {
+            each: h for each, h in nodes_of.items() if each not in absent
+        }
+        move = move_check.Move(self._problem, others, path, None)
+        return move.allows(host)
 
     def check(self):
         """Refuse a plan that violates a strict policy after some move.

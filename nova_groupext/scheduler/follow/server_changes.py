@@ -33,8 +33,8 @@ from oslo_log import log as logging
 from nova_groupext import exception
 from nova_groupext import quota
 from nova_groupext.conf import CONF
+from nova_groupext.membership import settle_group
 from nova_groupext.objects import states
-from nova_groupext.objects import surplus
 from nova_groupext.objects import transitions
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
@@ -178,7 +178,8 @@ class _MemberUpdate:
     def _take_back(self):
         """Hold again the capacity of a server that will not be built.
 
-        If its group no longer holds anything, release the capacity.
+        If its group no longer holds anything, or needs no hold instead of the
+        server, release the capacity.
         """
         if self._is_being_taken_back():
             return
@@ -189,7 +190,11 @@ class _MemberUpdate:
         has_holds = (
             group is not None and group.status in states.GROUP_WITH_HOLDS
         )
-        if self._hold is None or not has_holds:
+        if (
+            self._hold is None
+            or not has_holds
+            or settle_group.keeps_no_hold(self._context, self._member)
+        ):
             self._empty(MEMBER_STATUS_AFTER[ServerOutcome.UNSCHEDULED])
             return
         with self._acquire_lease() as lease:
@@ -223,16 +228,16 @@ class _MemberUpdate:
                 'why': values['fault'],
             },
         )
-        is_surplus = surplus.is_surplus(self._context, member)
-        if is_surplus or not (
+        keeps_no_hold = settle_group.keeps_no_hold(self._context, member)
+        if keeps_no_hold or not (
             _may_hold_again(values['status'])
             # Otherwise the hold does not match the member's description.
             and not member.has_other_flavor
             and VRTGroup.is_redeemable(self._context, member.group_id)
         ):
             ownership.end(self._context, hold, member, values)
-            if is_surplus:
-                surplus.end(self._context, member.group_id)
+            if keeps_no_hold:
+                settle_group.settle(self._context, member.group_id)
             return
         with self._acquire_lease() as lease:
             if lease is None or self._hold_again(lease):

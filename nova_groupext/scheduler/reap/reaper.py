@@ -35,9 +35,9 @@ from oslo_log import log as logging
 from nova_groupext import notifications
 from nova_groupext.conf import CONF
 from nova_groupext.conf import vrt
+from nova_groupext.membership import settle_group
 from nova_groupext.objects import releases
 from nova_groupext.objects import states
-from nova_groupext.objects import surplus
 from nova_groupext.objects import watched_holds
 from nova_groupext.objects.create import VRTCreate
 from nova_groupext.objects.group import VRTGroup
@@ -72,10 +72,10 @@ def expire(context):
 
 
 def end_creates(context):
-    """Delete creates whose time is over, and free their members."""
+    """Delete creates whose time is over, and settle the groups' members."""
     VRTCreate.purge(context)
-    for group_id in surplus.list_groups(context):
-        surplus.end(context, group_id)
+    for group_id in settle_group.list_groups(context):
+        settle_group.settle(context, group_id)
 
 
 def resolve_redeem(context, placement_client, member):

@@ -8,7 +8,7 @@
    them: then delete it. Otherwise give it up.
 
 A crash leaves the create, which ends by itself; then the reaper frees the
-reserved members, see objects/surplus.py.
+reserved members, see membership/settle_group.py.
 """
 
 import threading

@@ -38,7 +38,8 @@ from oslo_log import log as logging
 
 from nova_groupext import exception
 from nova_groupext.db import database_errors
-from nova_groupext.membership import obstacles
+from nova_groupext.membership import allowed
+from nova_groupext.membership import creates
 from nova_groupext.objects import states
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.member import VRTMember
@@ -104,11 +105,22 @@ class RedeemPath:
 
         if self._redeem_check is None:
             self._redeem_check = policy_check.RedeemCheck(context, ref.group)
-        return reserve.choose(
-            *(context, self._placement_client, ref.member, read_members),
-            *(server_uuids, refused),
-            at_random=self._had_conflict,
-        )
+
+        def choose(read):
+            return reserve.choose(
+                *(context, self._placement_client, ref.member, read),
+                *(server_uuids, refused),
+                at_random=self._had_conflict,
+            )
+
+        try:
+            return choose(read_members)
+        except reserve.TooFewHeld:
+            # Successors have paths of their own.
+            own = VRTMember.list_of_servers(context, ref.group, server_uuids)
+            if len(own) != len(server_uuids):
+                raise
+            return choose(lambda: own)
 
     def wait_after_conflict(self, path):
         """Pause after a conflict with a concurrent request.
@@ -190,13 +202,15 @@ class RedeemPath:
             return False
         matching = [
             each.path
-            for each in obstacles.member_sets_for(group, ref.member)
+            for each in allowed.member_sets_for(group, ref.member)
             if self._mismatch_error(context, each, spec) is None
         ]
         find_gone = functools.partial(servers.find_gone, context)
-        if obstacles.find_obstacle(
-            group, ref.member, matching, server_uuids, find_gone
-        ):
+        try:
+            allowed.choose(
+                group, ref.member, matching, server_uuids, find_gone
+            )
+        except creates.Refused:
             return False
         self._create = create_request.place(
             context, ref.group, ref.member, matching, server_uuids, why

@@ -29,6 +29,9 @@ from nova_groupext.solver.policies import registry
 
 InvalidInput = validation.InvalidInput
 
+# What a successor's path name has more than that of its member
+SUCCESSOR_LENGTH = len('+') + 32
+
 
 def parse(
     raw: Any,
@@ -175,20 +178,18 @@ class _Reader:
         self, raw: Any, node: Path, name: str, where: str, names: entries.Names
     ) -> None:
         validation.check(raw, self.member_schema, where)
-        indexes, min_count = self._counts(raw, where)
+        min_count = self._min_count(raw, where)
         path = paths.join(node, name)
         spec = {k: v for k, v in raw.items() if k not in schemas.NON_SPEC}
         names.add(name, where)
-        members: tuple[Member, ...] = (Member(path, path, 0, spec),)
-        if 'count' in raw:
-            members = tuple(
-                Member(f'{path}-{index}', path, index, spec)
-                for index in indexes
-            )
-            for index in indexes:
-                names.add(f'{name}-{index}', where)
-        longest = len(path) + ('count' in raw) * len(f'-{_limit(raw)}')
-        if longest > self.limits.path_length:
+        members = tuple(
+            Member(paths.join(node, each), path, index, spec)
+            for index, each in enumerate(_member_names(raw, name))
+        )
+        for member in members:
+            if member.path != path:
+                names.add(member.path.rpartition('/')[2], where)
+        if len(path) + _added_length(raw) > self.limits.path_length:
             raise InvalidInput(
                 where,
                 'results in a path name of more than '
@@ -201,22 +202,19 @@ class _Reader:
         self.members[path] = raw
         self._register(member_set)
 
-    def _counts(
-        self, raw: JsonObject, where: str
-    ) -> tuple[Sequence[int], int]:
-        """Return the indexes and the ``min_count`` of a member set."""
+    def _min_count(self, raw: JsonObject, where: str) -> int:
+        """Return the ``min_count`` of a member set."""
         count = int(raw.get('count', 1))
         min_count = int(raw.get('min_count', count))
+        if 'names' in raw:
+            return min(min_count, len(raw['names']))
         if min_count > count:
             raise InvalidInput(
                 validation.json_path(where, 'min_count'),
                 f'must not be more than the count, {count}',
             )
-        if 'indexes' in raw:
-            indexes = [int(index) for index in raw['indexes']]
-            return indexes, min(min_count, len(indexes))
         _check_max_count(raw, count, where)
-        self.total += _limit(raw)
+        self.total += _limit(raw) + int(raw.get('max_surge', 0))
         if self.total > self.limits.members:
             raise InvalidInput(
                 validation.json_path(where, 'count')
@@ -224,7 +222,7 @@ class _Reader:
                 else where,
                 f'results in more than {self.limits.members} members in total',
             )
-        return range(count), min_count
+        return min_count
 
     def _register(self, member_set: MemberSet) -> None:
         nodes = itertools.accumulate(member_set.node.split('/'), paths.join)
@@ -233,6 +231,9 @@ class _Reader:
         for member in member_set.members:
             if member.path != member_set.path:
                 self.members_at[member.path].append(member)
+            succeeded = paths.succeeded(member.path)
+            if succeeded not in (None, member_set.path):
+                self.members_at[succeeded].append(member)
 
     def _read_relationship(
         self, raw: JsonObject, node: Path, name: str, where: str
@@ -338,6 +339,21 @@ class _Reader:
         limit = getattr(self.limits, kind)
         if number == limit:
             raise InvalidInput(where, f'exceeds the limit of {limit} {kind}')
+
+
+def _member_names(raw: JsonObject, name: str) -> list[str]:
+    """Return the names of the members of an entry."""
+    if 'names' in raw:
+        return sorted(raw['names'], key=paths.split_index)
+    if 'count' not in raw:
+        return [name]
+    return [f'{name}-{index}' for index in range(int(raw['count']))]
+
+
+def _added_length(raw: JsonObject) -> int:
+    """Return what names of members have at most more than their entry's."""
+    index = len(f'-{_limit(raw)}') if 'count' in raw else 0
+    return index + (SUCCESSOR_LENGTH if raw.get('max_surge') else 0)
 
 
 def _limit(raw: JsonObject) -> int:

@@ -10,6 +10,8 @@ OUTSIDE = '/'
 
 _NUMBER = re.compile(r'-\d+\Z')
 _INDEXED = re.compile(r'(.+)-(0|[1-9]\d*)', re.DOTALL)
+# A successor's path name ends with the id of its server.
+_SUCCESSOR = re.compile(r'(.+)\+[0-9a-f]{32}', re.DOTALL)
 
 
 def join(*parts: Path) -> Path:
@@ -21,6 +23,21 @@ def split_index(path: Path) -> tuple[Path, int]:
     """Split ``worker-12`` into ``worker`` and 12; -1 for other paths."""
     found = _INDEXED.fullmatch(path)
     return (found[1], int(found[2])) if found else (path, -1)
+
+
+def successor(path: Path, server: str) -> Path:
+    """Return the path name of the successor of a member, or of any of a set.
+
+    :param path: of the member or member set
+    :param server: uuid of the successor server
+    """
+    return f'{path}+{server.replace("-", "")}'
+
+
+def succeeded(path: Path) -> Path | None:
+    """Return the path that a successor's begins with; None for others."""
+    found = _SUCCESSOR.fullmatch(path)
+    return found[1] if found else None
 
 
 def outside(group: str, path: Path) -> Path:

@@ -19,19 +19,20 @@ COUNTS: Schema = {
     'count': base.COUNT_OR_NONE,
     'min_count': base.COUNT_OR_NONE,
     'max_count': base.COUNT,
+    'max_surge': base.COUNT_OR_NONE,
 }
 
-#: Key for the numbers of the members of a counted one, where some are missing
-#: or there are more than its count. Not for users.
-INDEXES: Schema = {
-    'indexes': {'type': 'array', 'items': base.COUNT_OR_NONE},
+#: Key for the names of the members that there are of an entry: some may be
+#: missing, there may be more than its count, and successors. Not for users.
+NAMES: Schema = {
+    'names': {'type': 'array', 'items': {'type': 'string'}},
 }
 
 #: Key for policies on a member, or on all members of a counted one.
 POLICIES: Schema = {'policies': {'type': 'array'}}
 
 #: Keys that are not part of a single member's description.
-NON_SPEC: Schema = {**COUNTS, **INDEXES, **POLICIES}
+NON_SPEC: Schema = {**COUNTS, **NAMES, **POLICIES}
 
 #: Group or subgroup; its parts have schemas of their own.
 NODE: Schema = {

@@ -92,6 +92,6 @@ CLASS: Schema = {
 
 MEMBER: Schema = {
     'type': 'object',
-    'properties': {'class': {'type': 'string'}, **schemas.INDEXES},
+    'properties': {'class': {'type': 'string'}, **schemas.NAMES},
     'required': ['class'],
 }

@@ -4,10 +4,12 @@
 from oslo_utils.fixture import uuidsentinel as uuids
 from oslotest import base
 
-from nova_groupext.membership import obstacles
+from nova_groupext.membership import allowed
+from nova_groupext.membership import creates
 from nova_groupext.membership import stored
 from nova_groupext.membership.creates import Obstacle
 from nova_groupext.objects import states
+from nova_groupext.solver.language import paths
 from tests import groups
 
 Member = states.Member
@@ -96,6 +98,88 @@ class TestRead(StoredCase):
         )
 
 
+class TestSuccessors(StoredCase):
+    def successor(self, path, succeeds, **values):
+        described = self.group.member_sets[1]
+        stored_path = paths.successor(path, uuids.new)
+        member = groups.member(stored_path, described)
+        self.group.members.append(member)
+        values = {
+            'id': 9,
+            'succeeds': succeeds,
+            'server_uuid': uuids.new,
+            'reserved_for': None,
+            'status': Member.ACTIVE,
+            **values,
+        }
+        self.change(stored_path, **values)
+        return stored_path
+
+    def read(self):
+        return [
+            (each.path, each.succeeds, stored.path_of(each))
+            for each in stored.read(self.group).members
+            if each.is_successor
+        ]
+
+    def test_paths_are_those_that_successors_get_as_members(self):
+        for path, succeeds, expected in (
+            ('workers/w-0', 'workers/w-0', 'workers/w-0'),
+            ('workers/w-7', 'workers/w', 'workers/w-7'),
+            ('workers/w', 'workers/w', None),
+            ('workers/w', '', None),
+        ):
+            stored_path = self.successor(path, succeeds)
+            self.assertEqual([(expected, succeeds, stored_path)], self.read())
+            self.group.members.pop()
+
+    def test_successor_of_a_single_member_has_its_path(self):
+        self.group.member_sets[1].description = {}
+
+        for succeeds, expected in (('workers/w', 'workers/w'), ('', None)):
+            path = self.successor('workers/w', succeeds)
+            self.assertEqual([(expected, succeeds, path)], self.read())
+            self.group.members.pop()
+
+    def test_successor_that_waits_for_its_server_counts(self):
+        self.successor(
+            *('workers/w-0', 'workers/w-0'),
+            status=Member.HELD,
+            server_uuid=None,
+            reserved_for=uuids.new,
+        )
+
+        self.assertEqual(1, len(self.read()))
+
+    def test_successor_without_a_server_has_ended(self):
+        for status in (Member.HELD, Member.TENTATIVE, Member.FAILED):
+            self.successor('workers/w-0', 'workers/w-0', status=status)
+            self.assertEqual([], self.read())
+            self.group.members.pop()
+
+    def test_successor_of_a_subgroup_may_follow_in_sets_that_are_alike(self):
+        for request, is_alike in ((M2, True), ({'flavor_id': 'm3'}, False)):
+            self.group.member_sets[0].resolved_request = request
+            self.group.member_sets[1].resolved_request = M2
+            self.successor('workers/w', '')
+            member_sets = stored.read(self.group).member_sets
+            requests = {each.request for each in member_sets.values()}
+            self.assertEqual(is_alike, len(requests) == 1)
+            self.group.members.pop()
+
+    def test_revision_keeps_a_successor_and_counts_it(self):
+        path = self.successor('workers/w', 'workers/w')
+        self.change('workers/w-2', status=Member.ACTIVE)
+
+        revised = stored.revised(self.group, self.make(count=4))
+
+        self.assertEqual(
+            ['workers/w-0', 'workers/w-1', 'workers/w-2', path],
+            [each for each, *_others in revised if each != 'master'],
+        )
+        self.assertEqual((path, 'workers/w', 'workers/w'), revised[-1])
+
+
 class TestRevised(StoredCase):
     def revised(self, request=M1, **counts):
         return stored.revised(self.group, self.make(request, **counts))
@@ -103,7 +187,7 @@ class TestRevised(StoredCase):
     def paths(self, **counts):
         return [
             path
-            for path, member_set in self.revised(**counts)
+            for path, member_set, _succeeds in self.revised(**counts)
             if member_set == 'workers/w'
         ]
 
@@ -138,17 +222,21 @@ class TestRevised(StoredCase):
         )
 
         self.assertEqual(
-            [('master', 'master')], stored.revised(self.group, draft)
+            [('master', 'master', None)], stored.revised(self.group, draft)
         )
 
 
 class TestPlaceable(StoredCase):
     def obstacle(self, hint='workers/w', number=1, gone=()):
         names = [str(index) for index in range(number)]
-        return obstacles.find_obstacle(
-            *(self.group, hint, ['workers/w'], names),
-            lambda uuids: {*gone} & {*uuids},
-        )
+        try:
+            allowed.choose(
+                *(self.group, hint, ['workers/w'], names),
+                lambda uuids: {*gone} & {*uuids},
+            )
+        except creates.Refused as exc:
+            return exc.obstacle
+        return None
 
     def test_as_many_as_max_count_are_placeable(self):
         self.assertIsNone(self.obstacle(number=2))
@@ -161,10 +249,13 @@ class TestPlaceable(StoredCase):
         def fail(_uuids):
             raise AssertionError
 
-        self.assertIsNone(
-            obstacles.find_obstacle(
-                *(self.group, 'workers/w', ['workers/w'], ['0'], fail)
-            )
+        self.assertEqual(
+            1,
+            len(
+                allowed.choose(
+                    *(self.group, 'workers/w', ['workers/w'], ['0'], fail)
+                )
+            ),
         )
 
     def test_member_sets_are_those_at_or_below_a_hint(self):
@@ -174,5 +265,5 @@ class TestPlaceable(StoredCase):
             ('', ['master', 'workers/w']),
             ('nobody', []),
         ):
-            found = obstacles.member_sets_for(self.group, hint)
+            found = allowed.member_sets_for(self.group, hint)
             self.assertEqual(expected, [each.path for each in found])

@@ -5,9 +5,9 @@ from oslo_utils.fixture import uuidsentinel as uuids
 
 from nova_groupext import exception
 from nova_groupext.db import models
+from nova_groupext.membership import settle_group
 from nova_groupext.objects import create as creates
 from nova_groupext.objects import states
-from nova_groupext.objects import surplus
 from nova_groupext.objects.create import VRTCreate
 from nova_groupext.objects.group import VRTGroup
 from tests import groups
@@ -102,12 +102,15 @@ class TestRefusals(CreateCase):
     def setUp(self):
         super().setUp()
         self.start(uuids.one, uuids.two).refuse(
-            self.context, self.group, 'full'
+            self.context, self.group, 'full', has_successors=False
         )
 
-    def find(self, number=2, hint='workers/worker'):
+    def find(
+        self, number=2, hint='workers/worker', like='m', has_successors=False
+    ):
         found = VRTCreate.find_refused(
-            self.context, self.get(self.group), hint, number
+            *(self.context, self.get(self.group), hint, [like], number),
+            has_successors=has_successors,
         )
         return found and found.fault
 
@@ -118,6 +121,12 @@ class TestRefusals(CreateCase):
 
     def test_other_hint_is_not_refused(self):
         self.assertIsNone(self.find(hint='workers'))
+
+    def test_other_description_is_not_refused(self):
+        self.assertIsNone(self.find(like='other'))
+
+    def test_successors_are_refused_apart(self):
+        self.assertIsNone(self.find(has_successors=True))
 
     def test_changed_group_is_asked_again(self):
         self.group.update_description(self.context, {'name': 'other'})
@@ -138,7 +147,10 @@ class TestRefusals(CreateCase):
         self.start(group=group).fail(self.context, 'slow')
 
         self.assertIsNone(
-            VRTCreate.find_refused(self.context, group, 'workers/worker', 1)
+            VRTCreate.find_refused(
+                *(self.context, group, 'workers/worker', ['m'], 1),
+                has_successors=False,
+            )
         )
 
 
@@ -206,7 +218,9 @@ class TestReserving(CreateCase):
         self.reserve()
 
         self.assertEqual([uuids.draft] * 2, self.reserved())
-        self.assertEqual([self.group.id], surplus.list_groups(self.context))
+        self.assertEqual(
+            [self.group.id], settle_group.list_groups(self.context)
+        )
 
     def test_draft_of_an_ended_create_is_not_open(self):
         self.create_.update_row(self.context, ends_at=base.NOON)

@@ -78,7 +78,7 @@ class AddMember(command.GroupCommand):
         attributes = command.given_options(
             parsed_args,
             *('path', 'flavor', 'boot_from_volume', 'availability_zone'),
-            *('count', 'min_count', 'max_count', 'generation'),
+            *('count', 'min_count', 'max_count', 'max_surge', 'generation'),
         )
         if parsed_args.image is not None:
             images = self.app.client_manager.image
@@ -153,6 +153,12 @@ def _add_counts(parser):
         metavar='<number>',
         type=int,
         help='Number of members to which creates of servers may add',
+    )
+    parser.add_argument(
+        '--max-surge',
+        metavar='<number>',
+        type=int,
+        help='Number of successors that may exist besides their members',
     )
 
 

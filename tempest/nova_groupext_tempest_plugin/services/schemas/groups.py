@@ -127,6 +127,14 @@ def _member(for_admin):
             'fault': _FAULT_OR_NULL,
             'resize': shapes.nullable(shapes.closed(resize)),
             'grown': shapes.BOOLEAN,
+            'successor': shapes.nullable(
+                shapes.closed(
+                    {
+                        'server_id': shapes.TEXT,
+                        'status': {'enum': list(MEMBER_STATUSES)},
+                    }
+                )
+            ),
             **host,
         }
     )

@@ -61,6 +61,7 @@ MEMBER = shapes.closed(
         'count': shapes.NUMBER,
         'min_count': shapes.NUMBER,
         'max_count': shapes.NUMBER,
+        'max_surge': shapes.NUMBER,
         'policies': shapes.array(POLICY),
     },
     optional=(
@@ -70,6 +71,7 @@ MEMBER = shapes.closed(
         'count',
         'min_count',
         'max_count',
+        'max_surge',
         'policies',
     ),
 )

@@ -66,6 +66,29 @@ class TestEndStates(base.BaseTestCase):
         )
         self.assertIn('Member a ', error.format_message())
 
+    def test_successor_is_rejected_where_its_member_will_be_missed(self):
+        """Both racks are used with the successor, one after ``a`` is gone."""
+        spread = {'type': 'spread', 'scope': 'host', 'min_domains': 2}
+        for host, rejected in (('y', {'a+'}), ('z', set())):
+            ends = self.replaced(spread, host)
+            self.assertEqual(rejected, ends.rejected_members({'a+': host}))
+
+    def replaced(self, policy, host):
+        members = groups.single_members(['a', 'b', 'a+'])
+        members['members'][2].succeeds = 'a'
+        group = groups.unstored(
+            subgroups=[],
+            **members,
+            policies=[groups.policy('', policy)],
+            relationships=[],
+        )
+        placements = {
+            path: groups.placement(each, 1)
+            for path, each in (('a', 'x'), ('b', 'y'), ('a+', host))
+        }
+        present = locations.MemberLocations({}, {}, {})
+        return end_states.EndStates(None, group, placements, {}, present)
+
     def test_conflict_names_all_moving_members(self):
         error = end_states.conflict({'b', 'a'})
 

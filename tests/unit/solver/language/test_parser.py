@@ -11,7 +11,7 @@ from nova_groupext.solver.language import topology
 
 LEVELS = ('host', 'rack', 'zone')
 MEMBER = {
-    'properties': {'class': {'type': 'string'}, **schemas.INDEXES},
+    'properties': {'class': {'type': 'string'}, **schemas.NAMES},
     'required': ['class'],
 }
 ONE = {'class': 'small'}
@@ -86,19 +86,56 @@ class TestParse(base.BaseTestCase):
         self.assertEqual((0, 0), (member_set.count, member_set.min_count))
         self.assertEqual((), tree.members)
 
-    def test_indexes_name_the_members_that_there_are(self):
-        raw = {'w': {**ONE, 'count': 3, 'min_count': 2, 'indexes': [4, 0]}}
+    def test_names_are_those_of_the_members_that_there_are(self):
+        names = ['w-10', 'w-9']
+        raw = {'w': {**ONE, 'count': 3, 'min_count': 2, 'names': names}}
 
         tree = parse({'members': raw})
 
-        self.assertEqual(['w-0', 'w-4'], [m.path for m in tree.members])
+        self.assertEqual(['w-9', 'w-10'], [m.path for m in tree.members])
         [member_set] = tree.member_sets
         self.assertEqual((2, 2), (member_set.count, member_set.min_count))
 
-    def test_more_members_than_max_count_may_have_indexes(self):
-        raw = {'w': {**ONE, 'count': 0, 'max_count': 1, 'indexes': [0, 1]}}
+    def test_more_members_than_max_count_may_have_names(self):
+        names = ['w-0', 'w-1']
+        raw = {'w': {**ONE, 'count': 0, 'max_count': 1, 'names': names}}
 
         self.assertEqual(2, len(parse({'members': raw}).members))
+
+    def test_policies_of_a_member_include_its_successor(self):
+        successor = 'w-0+' + 'a' * 32
+        near = {
+            'between': ['w-0', 'db'],
+            'policies': [{'type': 'affinity', 'scope': 'host'}],
+        }
+        tree = parse(
+            {
+                'members': {
+                    'w': {
+                        **ONE,
+                        'count': 2,
+                        'names': ['w-0', 'w-1', successor],
+                    },
+                    'db': ONE,
+                },
+                'relationships': [near],
+            }
+        )
+
+        [policy] = tree.policies
+        self.assertEqual((('w-0', successor, 'db'),), policy.sides)
+
+    def test_successors_count_for_the_length_of_path_names(self):
+        raw = {'members': {'w': {**ONE, 'max_surge': 1}}}
+
+        parse(raw, limits=topology.Limits(path_length=34))
+
+        self.assertRaises(
+            parser.InvalidInput,
+            parse,
+            *(raw,),
+            limits=topology.Limits(path_length=33),
+        )
 
     def test_policies_without_members_yet_are_left_out(self):
         apart = {'type': 'anti-affinity', 'scope': 'host'}

@@ -1,22 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Unit tests of ``nova_groupext/objects/surplus.py``."""
+"""Unit tests of ``nova_groupext/membership/settle_group.py``."""
 
 from oslo_utils import timeutils
 from oslo_utils.fixture import uuidsentinel as uuids
 
+from nova_groupext.db import api as db
 from nova_groupext.db import models
+from nova_groupext.membership import settle_group
+from nova_groupext.objects import drafts
 from nova_groupext.objects import states
-from nova_groupext.objects import surplus
 from nova_groupext.objects.create import VRTCreate
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
+from nova_groupext.objects.plan import VRTPlan
+from nova_groupext.solver.language import paths
 from tests import groups
 from tests.unit.objects import base
 
 Member = states.Member
 
 
-class TestSurplus(base.HeldGroupTestCase):
+class TestSettle(base.HeldGroupTestCase):
     """A group of three held members, of which one is described."""
 
     MAX_COUNT = 4
@@ -47,7 +51,7 @@ class TestSurplus(base.HeldGroupTestCase):
         return member
 
     def end(self):
-        surplus.end(self.context, self.group.id)
+        settle_group.settle(self.context, self.group.id)
         return {
             each.path: each.status for each in self.get(self.group).members
         }
@@ -73,7 +77,9 @@ class TestSurplus(base.HeldGroupTestCase):
             limit=1,
             project_limit=1,
         )
-        self.assertEqual([self.group.id], surplus.list_groups(self.context))
+        self.assertEqual(
+            [self.group.id], settle_group.list_groups(self.context)
+        )
 
         self.assertEqual({'m-0': 'ACTIVE', 'm-2': 'HELD'}, self.end())
 
@@ -108,14 +114,18 @@ class TestSurplus(base.HeldGroupTestCase):
         self.assertEqual({'m-0': 'RELEASED'}, self.end())
 
     def test_member_is_surplus_while_more_than_count_have_a_place(self):
-        self.assertTrue(surplus.is_surplus(self.context, self.member('m-0')))
+        self.assertTrue(
+            settle_group.keeps_no_hold(self.context, self.member('m-0'))
+        )
         for path in ('m-1', 'm-2'):
             self.change(path, status=Member.TENTATIVE)
-        self.assertFalse(surplus.is_surplus(self.context, self.member('m-0')))
+        self.assertFalse(
+            settle_group.keeps_no_hold(self.context, self.member('m-0'))
+        )
 
     def test_groups_that_may_have_surplus_members_are_listed(self):
         def listed():
-            return surplus.list_groups(self.context) == [self.group.id]
+            return settle_group.list_groups(self.context) == [self.group.id]
 
         self.assertFalse(listed())
         self.change('m-1', reserved_for=uuids.server)
@@ -124,6 +134,93 @@ class TestSurplus(base.HeldGroupTestCase):
         self.assertTrue(listed())
         self.end()
         self.assertFalse(listed())
+
+    def add_successor(self, path, succeeds, **values):
+        described = self.get(self.group).member_sets[0]
+        row = groups.member(paths.successor(path, uuids.new), described)
+        row.succeeds = succeeds
+        row = row.to_row()
+        row.group_id = self.group.id
+        values = {
+            'status': Member.ACTIVE,
+            'server_uuid': uuids.new,
+            **values,
+        }
+        for name, value in values.items():
+            setattr(row, name, value)
+        db.create_all(self.context, [row])
+        return row.path
+
+    def servers(self):
+        return {
+            each.path: each.server_uuid
+            for each in self.get(self.group).members
+        }
+
+    def test_successor_follows_the_member_that_it_names(self):
+        self.end()
+        path = self.add_successor('m-0', 'm-0')
+        self.assertEqual(
+            [self.group.id], settle_group.list_groups(self.context)
+        )
+        self.end()
+        self.assertEqual({'m-0': None, path: uuids.new}, self.servers())
+
+        self.change('m-0', status=Member.TENTATIVE)
+        self.end()
+
+        self.assertEqual({'m-0': uuids.new}, self.servers())
+        self.assertFalse(self.member('m-0').is_successor)
+
+    def test_plan_knows_a_successor_by_its_new_name(self):
+        path = self.add_successor('m', 'm')
+        placements = {
+            each: groups.placement(each, 1) for each in ('m-0', path)
+        }
+        VRTPlan(
+            group_id=self.group.id,
+            uuid=uuids.plan,
+            status=VRTPlan.PLACED,
+            placements=placements,
+            answer={},
+            is_outdated=False,
+        ).create(self.context)
+
+        self.change('m-0', status=Member.TENTATIVE)
+        self.end()
+
+        plan = VRTPlan.find_newest(self.context, self.group.id)
+        self.assertEqual(path, plan.placements['m-0'].node)
+
+    def test_successor_without_a_server_ends(self):
+        self.add_successor('m-0', 'm-0', status=Member.TENTATIVE)
+
+        self.assertEqual({'m-0': 'ACTIVE'}, self.end())
+
+    def test_nothing_is_held_beside_a_successor(self):
+        self.end()
+        self.assertFalse(
+            settle_group.keeps_no_hold(self.context, self.member('m-0'))
+        )
+        path = self.add_successor('m-0', 'm-0')
+
+        for each in ('m-0', path):
+            self.assertTrue(
+                settle_group.keeps_no_hold(self.context, self.member(each))
+            )
+
+    def test_member_that_is_missing_is_described(self):
+        self.end()
+        counts = {'count': 2, 'max_count': self.MAX_COUNT}
+        self.group.member_sets[0].update_row(self.context, description=counts)
+
+        self.assertEqual({'m-0': 'ACTIVE', 'm-1': 'TENTATIVE'}, self.end())
+
+    def test_members_stay_while_a_revision_is_planned(self):
+        draft = groups.equal_members(1)
+        drafts.store(self.context, self.get(self.group), draft)
+
+        self.assertEqual(3, len(self.end()))
 
     def test_members_stay_while_a_planner_changes_holds(self):
         VRTHold.update_rows(

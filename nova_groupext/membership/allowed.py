@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check whether a group's definition allows members for more servers now."""
+"""Members that a group's definition allows for more servers now."""
 
 from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Sequence
+import contextlib
 from typing import TYPE_CHECKING
 
 from nova_groupext.membership import creates
@@ -27,23 +28,23 @@ def member_sets_for(group: 'VRTGroup', hint: Path) -> list['VRTMemberSet']:
     return [each for each in group.member_sets if each.path in paths]
 
 
-def find_obstacle(
+def choose(
     group: 'VRTGroup',
     hint: Path,
     matching: Collection[Path],
     servers: Sequence[str],
     find_gone: Callable[[list[str]], Collection[str]],
-) -> creates.Obstacle | None:
-    """Return why members for some servers cannot be placed, or None.
+) -> list[creates.Choice]:
+    """Return the members that some servers would become.
 
     :param matching: paths of the member sets that describe such servers
     :param servers: uuids of the servers, or other names for them
     :param find_gone: returns which of some servers do not exist any more;
         called only if that matters
+    :raises: creates.Refused
     """
-    obstacle = _choose(group, hint, matching, servers)
-    if obstacle is None:
-        return None
+    with contextlib.suppress(creates.Refused):
+        return _choose(group, hint, matching, servers)
     gone = find_gone(
         [
             member.server_uuid
@@ -51,7 +52,7 @@ def find_obstacle(
             if member.status in HAS_SERVER
         ]
     )
-    return _choose(group, hint, matching, servers, gone) if gone else obstacle
+    return _choose(group, hint, matching, servers, gone)
 
 
 def _choose(
@@ -60,12 +61,8 @@ def _choose(
     matching: Collection[Path],
     servers: Sequence[str],
     gone: Collection[str] = (),
-) -> creates.Obstacle | None:
-    roster = stored.read(group, matching, gone)
-    try:
-        creates.choose(
-            *(roster, hint, servers, stored.MATCHING, stored.MATCHING)
-        )
-    except creates.Refused as exc:
-        return exc.obstacle
-    return None
+) -> list[creates.Choice]:
+    return creates.choose(
+        stored.read(group, matching, gone),
+        *(hint, servers, stored.MATCHING, stored.MATCHING),
+    )

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names and numbers of a stored group's members, after servers have changed.
+
+One transaction with the group's row lock:
+
+1. Members that were reserved for a server that does not come are free again;
+   such successors end.
+2. The rules of settling.py: successors become members, what is missing is
+   described, what is beyond the limit ends.
+3. Held members beyond the count end: nobody is waiting for them.
+
+Members that end go, with their holds, to a draft that is deleted: the reaper
+empties the holds first.
+"""
+
+import collections
+from collections.abc import Sequence
+
+from nova.context import RequestContext
+from oslo_utils import uuidutils
+import sqlalchemy as sa
+
+from nova_groupext.db import api as db
+from nova_groupext.db import models
+from nova_groupext.membership import settling
+from nova_groupext.membership import stored
+from nova_groupext.membership.roster import IS_PLACED
+from nova_groupext.membership.roster import Roster
+from nova_groupext.objects import definitions
+from nova_groupext.objects import states
+from nova_groupext.objects import transitions
+from nova_groupext.objects.create import VRTCreate
+from nova_groupext.objects.group import VRTGroup
+from nova_groupext.objects.hold import VRTHold
+from nova_groupext.objects.member import VRTMember
+from nova_groupext.objects.member_set import VRTMemberSet
+from nova_groupext.objects.plan import VRTPlan
+
+
+def keeps_no_hold(context: RequestContext, member: VRTMember) -> bool:
+    """Check whether nothing is held any more when a member's server goes.
+
+    More members than described have a place, or a successor follows.
+
+    :param member: one that has a place
+    """
+    rows = db.find(
+        context, models.Member, models.Member.group_id == member.group_id
+    )
+    if any(row.succeeds is not None for row in rows):
+        roster = stored.read(_read_group(context, member.group_id))
+        own = next(each for each in roster.members if each.row == member.id)
+        if own.is_successor or settling.has_follower(roster, own):
+            return True
+    placed = [
+        row
+        for row in rows
+        if row.member_set == member.member_set
+        and row.status in states.MEMBER_PLACED
+    ]
+    return len(placed) > member.described.wanted
+
+
+def settle(context: RequestContext, group_id: int) -> None:
+    """Bring the members of a group in line with its servers.
+
+    While a planner changes its holds nothing happens: the next round of the
+    reaper is early enough.
+
+    :param group_id: of a group that is no draft
+    """
+
+    def work() -> bool:
+        if not _is_being_changed(context, group_id):
+            _end_reservations(context, group_id)
+            group = _read_group(context, group_id)
+            roster = stored.read(group)
+            settling.settle(roster)
+            _end_holds_beyond_count(roster)
+            _store(context, group, roster)
+            transitions.derive_status(context, group_id)
+        return True
+
+    db.with_row_lock(context, models.Group, work, id=group_id)
+
+
+def list_groups(context: RequestContext) -> list[int]:
+    """Return the ids of groups that may have something to settle."""
+    is_unplaced = models.Member.status.in_(states.MEMBER_NEEDS_HOST)
+    candidates = (
+        sa.select(models.Member.group_id)
+        .where(
+            models.Group.id == models.Member.group_id,
+            models.Group.revises_id.is_(None),
+            models.Group.status.in_(states.GROUP_REPLACEABLE),
+            is_unplaced
+            | models.Member.reserved_for.is_not(None)
+            | models.Member.succeeds.is_not(None),
+        )
+        .correlate(None)
+    )
+    wanted = {
+        (each.group_id, each.path): each.wanted
+        for each in VRTMemberSet.list_rows(
+            context, models.MemberSet.group_id.in_(candidates)
+        )
+    }
+    numbers = collections.Counter()
+    found = set()
+    for (
+        group_id,
+        member_set,
+        status,
+        reserved_for,
+        succeeds,
+    ) in db.find_columns(
+        context,
+        (
+            *(models.Member.group_id, models.Member.member_set),
+            *(models.Member.status, models.Member.reserved_for),
+            models.Member.succeeds,
+        ),
+        models.Member,
+        models.Member.group_id.in_(candidates),
+    ):
+        numbers[group_id, member_set] += 1
+        is_reserved = status == states.Member.HELD and reserved_for is not None
+        if is_reserved or succeeds is not None:
+            found.add(group_id)
+    found |= {
+        key[0]
+        for key, number in numbers.items()
+        if number > wanted.get(key, number)
+    }
+    return sorted(found)
+
+
+def _read_group(context: RequestContext, group_id: int) -> VRTGroup:
+    return VRTGroup.get(context, VRTGroup.get_row(context, group_id).uuid)
+
+
+def _is_being_changed(context: RequestContext, group_id: int) -> bool:
+    return bool(
+        VRTHold.list_open(context, group_id)
+        or db.count(
+            context,
+            models.Group,
+            models.Group.revises_id == group_id,
+            models.Group.status == states.Group.PLANNING,
+        )
+    )
+
+
+def _end_reservations(context: RequestContext, group_id: int) -> None:
+    """Free the members that are reserved for servers that do not come."""
+    creates = VRTCreate.list_unended(context, group_id)
+    awaited = [uuid for each in creates for uuid in each.server_uuids]
+    VRTMember.update_rows(
+        context,
+        models.Member.group_id == group_id,
+        models.Member.status == states.Member.HELD,
+        models.Member.reserved_for.is_not(None),
+        models.Member.reserved_for.not_in(awaited),
+        reserved_for=None,
+    )
+
+
+def _end_holds_beyond_count(roster: Roster) -> None:
+    for path, member_set in roster.member_sets.items():
+        placed = roster.members_of(path, *IS_PLACED)
+        settling.remove_holds(
+            roster, path, max(0, len(placed) - member_set.wanted)
+        )
+
+
+def _store(context: RequestContext, group: VRTGroup, roster: Roster) -> None:
+    """Store the members as a roster has them."""
+    kept = {each.row: each for each in roster.members if each.row is not None}
+    _drop(context, group, [m.id for m in group.members if m.id not in kept])
+    new_paths = {}
+    for member in group.members:
+        settled = kept.get(member.id)
+        if settled is None:
+            continue
+        values = {
+            'path': stored.path_of(settled),
+            'member_set': settled.member_set,
+            'succeeds': settled.succeeds,
+        }
+        if any(getattr(member, name) != values[name] for name in values):
+            new_paths[member.path] = values['path']
+            member.update_row(context, **values)
+    described = {each.path: each for each in group.member_sets}
+    for member in roster.members:
+        if member.row is None:
+            new = VRTMember.tentative(
+                member.path, described[member.member_set]
+            ).to_row()
+            new.group_id = group.id
+            db.create_all(context, [new])
+    plan = new_paths and VRTPlan.find_newest(context, group.id)
+    if plan:
+        plan.rename(context, new_paths)
+
+
+def _drop(
+    context: RequestContext, group: VRTGroup, ids: Sequence[int]
+) -> None:
+    """Move members with their holds to a draft that is deleted."""
+    if not ids:
+        return
+    is_held = models.Hold.member_id.in_(ids)
+    VRTHold.update_rows(
+        context,
+        is_held,
+        models.Hold.status == states.Hold.HELD,
+        status=states.Hold.RELEASING,
+    )
+    trash = models.Group(
+        uuid=uuidutils.generate_uuid(),
+        **{
+            name: getattr(group, name)
+            for name in ('project_id', 'user_id', 'name', 'expires_in')
+        },
+        status=states.Group.RELEASING,
+        hold_when_planned=True,
+        revises_id=group.id,
+    )
+    [trash] = db.create_all(context, [trash])
+    for model, column in definitions.OF_MEMBERS:
+        definitions.assign_to_group(context, model, ids, trash, column)

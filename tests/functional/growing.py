@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Groups whose servers come and go by ordinary creates and deletes."""
+
+from novaclient import exceptions as nova_exc
+
+from nova_groupext.cloud import hosts
+from nova_groupext.scheduler.audit import audit
+from tests import rounds
+from tests.functional import base
+from tests.functional import changing_cloud
+
+APART = {'type': 'anti-affinity', 'scope': 'host'}
+
+
+class GrowingCase(changing_cloud.ChangingCloudTestCase):
+    """A group of a worker or more, on hosts with room for one each."""
+
+    HOSTS = tuple(
+        hosts.Host(f'cmp-{number}', f'r{number}', 'az1', vcpus=4)
+        for number in range(1, 5)
+    )
+
+    def hold_workers(self, count, max_count, **more):
+        counts = {'count': count, 'max_count': max_count}
+        counts = {k: v for k, v in counts.items() if v is not None}
+        worker = base.member(**counts, **more)
+        topology = {'members': {'w': worker}, 'policies': [APART]}
+        self.uuid = self.hold_group(topology)['id']
+
+    def grow(self, path='w'):
+        """Create a server by its hints and wait for it."""
+        return self.redeem(self.uuid, path, 'm1.tiny')
+
+    def assert_refused(self, code, path='w'):
+        error = self.assertRaises(nova_exc.ClientException, self.grow, path)
+        self.assertEqual(code, error.code, error)
+        return str(error)
+
+    def delete(self, server):
+        """Delete a server and wait until it is gone."""
+        server.delete()
+        servers = self.cloud.nova('demo').servers
+
+        def is_gone():
+            try:
+                servers.get(server.id)
+            except nova_exc.NotFound:
+                return True
+            return False
+
+        self.eventually(is_gone, bool)
+
+    def reaped_statuses(self):
+        rounds.reap(self.planner, self.context)
+        return self.statuses()
+
+    def statuses(self):
+        return {each['path']: each['status'] for each in self.members()}
+
+    def assert_sound(self):
+        self.assertEqual([], audit.audit(self.context, self.placement_client))
+
+    def put(self, count, **more):
+        group = self.group(self.uuid)
+        worker = base.member(count=count, **more)
+        body = {
+            'generation': group['generation'],
+            'topology': {'members': {'w': worker}, 'policies': [APART]},
+        }
+        response = self.api().put(
+            f'{base.GROUPS}/{self.uuid}', json={'vrt_group': body}
+        )
+        self.assertEqual(202, response.status_code, response.text)
+        self.eventually(
+            self.group, lambda now: now['revision'] is None, self.uuid
+        )

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Successors: servers that take the places of others which still run."""
+
+from tests.functional import growing
+
+
+class TestReplacing(growing.GrowingCase):
+    """Servers that exclude each other on four hosts."""
+
+    def successors(self):
+        return {
+            each['path']: (each['successor'] or {}).get('server_id')
+            for each in self.members()
+        }
+
+    def servers(self):
+        return {each['path']: each['server_id'] for each in self.members()}
+
+    def go(self, server, expected):
+        """Delete a server, and wait for the servers of the members then."""
+        self.delete(server)
+        self.eventually(
+            self.reaped_servers,
+            lambda now: now == {k: v.id for k, v in expected.items()},
+        )
+        self.assert_sound()
+
+    def reaped_servers(self):
+        self.reaped_statuses()
+        return self.servers()
+
+    def test_successor_of_a_named_server_takes_its_name(self):
+        self.hold_workers(2, 2, max_surge=1)
+        first, second = self.grow(), self.grow()
+
+        successor = self.grow('w-0')
+
+        self.assertEqual('ACTIVE', successor.status, vars(successor))
+        self.assertEqual({'w-0': first.id, 'w-1': second.id}, self.servers())
+        self.assertEqual({'w-0': successor.id, 'w-1': None}, self.successors())
+        hosts = {self.host_of(each) for each in (first, second, successor)}
+        self.assertEqual(3, len(hosts))
+        self.assert_sound()
+        self.go(first, {'w-0': successor, 'w-1': second})
+        self.assertEqual({'w-0': None, 'w-1': None}, self.successors())
+
+    def test_successor_of_any_follows_the_first_to_go(self):
+        self.hold_workers(2, 2, max_surge=1)
+        first, second = self.grow(), self.grow()
+
+        successor = self.grow()
+
+        self.assertEqual({'w-0': successor.id, 'w-1': None}, self.successors())
+        self.go(second, {'w-0': first, 'w-1': successor})
+
+    def test_successor_with_a_new_index_keeps_it(self):
+        self.hold_workers(1, 1, max_surge=1)
+        first = self.grow()
+
+        successor = self.grow('w-7')
+
+        self.assertEqual({'w-0': first.id}, self.servers())
+        self.go(first, {'w-7': successor})
+
+    def test_successor_of_a_single_member_takes_its_name(self):
+        self.hold_workers(None, None, max_surge=1)
+        first = self.grow()
+
+        successor = self.grow()
+
+        self.assertEqual({'w': successor.id}, self.successors())
+        self.go(first, {'w': successor})
+
+    def test_no_more_successors_than_max_surge(self):
+        self.hold_workers(1, 1, max_surge=1)
+        self.grow(), self.grow('w-0')
+
+        self.assert_refused(409, 'w-0')
+        self.assert_refused(409)
+
+    def test_server_without_surge_has_no_successor(self):
+        self.hold_workers(1, 1)
+        self.grow()
+
+        self.assert_refused(409, 'w-0')
+        self.assert_refused(403)
+
+    def test_successor_that_is_deleted_leaves_nothing(self):
+        self.hold_workers(1, 1, max_surge=1)
+        first = self.grow()
+        successor = self.grow('w-0')
+
+        self.go(successor, {'w-0': first})
+
+        self.assertEqual({'w-0': None}, self.successors())
+        self.assertEqual('ACTIVE', self.grow('w-0').status)
+
+    def test_successor_without_a_host_ends(self):
+        self.hold_workers(4, 4, max_surge=1)
+        servers = [self.grow() for _number in range(4)]
+
+        failed = self.grow('w-0')
+
+        self.assertEqual('ERROR', failed.status)
+        self.assert_refused(403, 'w-0')
+        self.assertEqual(servers[0].id, self.servers()['w-0'])
+        self.assert_sound()
+
+    def test_revision_keeps_successors(self):
+        self.hold_workers(2, 2, max_surge=1)
+        first, second = self.grow(), self.grow()
+        successor = self.grow('w-0')
+
+        self.put(2, max_count=3, max_surge=1)
+
+        self.assertEqual({'w-0': successor.id, 'w-1': None}, self.successors())
+        self.assert_sound()
+        self.go(first, {'w-0': successor, 'w-1': second})
+
+    def test_revision_with_more_members_makes_a_successor_one_of_them(self):
+        self.hold_workers(1, 1, max_surge=1)
+        first = self.grow()
+        successor = self.grow()
+
+        self.put(2, max_surge=1)
+
+        self.eventually(
+            self.reaped_servers,
+            lambda now: now == {'w-0': first.id, 'w-1': successor.id},
+        )
+        self.assert_sound()
