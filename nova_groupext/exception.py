@@ -40,6 +40,17 @@ class GenerationConflict(Conflict):
     )
 
 
+class StaleGeneration(GenerationConflict):
+    """The caller has read another definition than the present one."""
+
+
+class GroupGrowing(Conflict):
+    msg_fmt = _(
+        'VRT group %(group)s is growing just now: hosts are held for servers '
+        'that were created; retry.'
+    )
+
+
 class TokenUsed(Conflict):
     msg_fmt = _(
         'The client_token %(token)s was already used for %(by)s; use another '

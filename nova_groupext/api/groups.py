@@ -23,7 +23,7 @@ def get_authorised(context, rule, group_id, parameters=None):
     :param parameters: the request's parameters; ``generation``, if present, is
         the expected generation
     :raises: GroupNotFound for a deleted group, a draft, or a group of another
-        project; PolicyNotAuthorized; GenerationConflict
+        project; PolicyNotAuthorized; StaleGeneration
     """
     group = VRTGroup.get(context, group_id)
     target = {'project_id': group.project_id}
@@ -34,9 +34,19 @@ def get_authorised(context, rule, group_id, parameters=None):
         raise exception.GroupNotFound(group=group_id)
     context.can(rule, target)
     generation = (parameters or {}).get('generation')
-    if generation is not None and int(generation) != group.generation:
-        raise exception.GenerationConflict(group=group_id)
+    if generation is not None:
+        check_generation(group, generation)
     return group
+
+
+def check_generation(group, generation):
+    """Check that a group still has the definition that a caller has read.
+
+    :param generation: as the caller sent it: a number, or its text
+    :raises: StaleGeneration
+    """
+    if int(generation) != group.definition_generation:
+        raise exception.StaleGeneration(group=group.uuid)
 
 
 def is_visible(group):

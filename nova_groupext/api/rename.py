@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Update of a group's name, description and expiry without planning."""
 
-from nova_groupext import exception
 from nova_groupext import notifications
 from nova_groupext.api import extend
+from nova_groupext.api import groups
 from nova_groupext.db import clock
 from nova_groupext.objects import states
 from nova_groupext.objects.event import VRTEvent
@@ -23,8 +23,7 @@ def rename(context, group, attributes):
         group or its revision is planned, or after it expired; the errors of
         extend.allowed_seconds()
     """
-    if attributes['generation'] != group.generation:
-        raise exception.GenerationConflict(group=group.uuid)
+    groups.check_generation(group, attributes['generation'])
     values = {k: v for k, v in attributes.items() if k != 'generation'}
     if 'keep_server' in values:
         raise validation.InvalidInput(

@@ -9,6 +9,7 @@ own HTTP code, and services that do not answer a 503.
 import functools
 import json
 import re
+import time
 
 from glanceclient import exc as glance_exc
 from keystoneauth1 import exceptions as ks_exc
@@ -42,6 +43,9 @@ UNAVAILABLE_SERVICES = {
     limit_exc.SessionInitError: _('The identity service is not available.'),
     sdk_exc.SDKException: _('The identity service is not available.'),
 }
+
+# Seconds before each retry of a request that has met a concurrent change
+PAUSES = (0.05, 0.1, 0.25, 0.5, 1, 1, 1)
 
 # A literal backslash is doubled in JSON: match an odd number of them.
 NUL_IN_JSON = re.compile(r'(?<!\\)(\\\\)*\\u0000')
@@ -119,6 +123,28 @@ def translate_errors(handler):
             ) from exc
         except tuple(UNAVAILABLE_SERVICES) as exc:
             raise _unavailable(exc) from exc
+
+    return wrapper
+
+
+def retry_changes(handler):
+    """Decorate a handler: run it again if others have changed the group.
+
+    Creates that make a group grow change it, but not its definition: clients
+    need not know. The handler reads the group, and has changed nothing before
+    it raises GenerationConflict or GroupGrowing.
+    """
+
+    @functools.wraps(handler)
+    def wrapper(*args, **kwargs):
+        for pause in PAUSES:
+            try:
+                return handler(*args, **kwargs)
+            except exception.StaleGeneration:
+                raise
+            except (exception.GenerationConflict, exception.GroupGrowing):
+                time.sleep(pause)
+        return handler(*args, **kwargs)
 
     return wrapper
 

@@ -5,7 +5,6 @@ Members whose description is unchanged keep their resolved flavor and image.
 The others are resolved as for a new group.
 """
 
-from nova_groupext import exception
 from nova_groupext import quota
 from nova_groupext.api import describe
 from nova_groupext.api import groups
@@ -47,8 +46,7 @@ def revise(context, group, attributes, parsed):
     :raises: GenerationConflict, GroupStateConflict, MemberStateConflict,
         LimitExceeded, TooManyPlanned, InvalidInput
     """
-    if attributes['generation'] != group.generation:
-        raise exception.GenerationConflict(group=group.uuid)
+    groups.check_generation(group, attributes['generation'])
     _check_state(group)
     related.check(context, group.project_id, parsed, group)
     draft = _draft(context, group, attributes, parsed)

@@ -128,6 +128,7 @@ class VRTGroupController(wsgi.Controller):
 
     @wsgi.response(202)
     @resource.translate_errors
+    @resource.retry_changes
     def update(self, req, id, body):
         """Revise the definition and notify a planner.
 
@@ -161,6 +162,7 @@ class VRTGroupController(wsgi.Controller):
 
     @wsgi.response(202)
     @resource.translate_errors
+    @resource.retry_changes
     def action(self, req, id, body):
         self._actions.perform(req, id, body)
 

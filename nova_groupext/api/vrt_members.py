@@ -51,6 +51,7 @@ class VRTMemberController(wsgi.Controller):
 
     @wsgi.response(202)
     @resource.translate_errors
+    @resource.retry_changes
     def create(self, req, group_id, body):
         """Add a member, or increase the count of an existing entry."""
         context = req.environ['nova.context']
@@ -72,6 +73,7 @@ class VRTMemberController(wsgi.Controller):
 
     @wsgi.response(202)
     @resource.translate_errors
+    @resource.retry_changes
     def delete(self, req, group_id, path):
         """Remove a member, or an entry with all its counted members."""
         context = req.environ['nova.context']
@@ -109,7 +111,7 @@ class VRTMemberController(wsgi.Controller):
 
     def _revise(self, context, group, topology, keep_server=False):
         attributes = {
-            'generation': group.generation,
+            'generation': group.definition_generation,
             'topology': topology,
             'keep_server': keep_server,
         }

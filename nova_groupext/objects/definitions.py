@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 
 from nova.context import RequestContext
+from oslo_serialization import jsonutils
 
 from nova_groupext.db import api as db
 from nova_groupext.db import models
@@ -37,15 +38,41 @@ def exchange(
 ) -> None:
     """Exchange the parts of group and draft.
 
-    The group also takes the draft's columns; the draft keeps its own.
+    The group also takes the draft's columns; the draft keeps its own. Another
+    definition than before is a new generation for the API.
     """
+    is_other = _described(context, group) != _described(context, draft)
     _exchange_members(context, group, draft)
     for model in _PARTS:
         old = _row_ids(context, model, group)
         assign_to_group(context, model, _row_ids(context, model, draft), group)
         assign_to_group(context, model, old, draft)
     columns = {name: getattr(draft, name) for name in GROUP_COLUMNS}
+    if is_other:
+        columns['definition_generation'] = (
+            models.Group.definition_generation + 1
+        )
     group.update_row(context, **columns)
+
+
+def _described(context: RequestContext, group: VRTGroup) -> list[str]:
+    """Return what a tenant has described, to compare it with another."""
+    subgroups, member_sets, policies, relationships = (
+        db.find(context, model, model.group_id == group.id) for model in _PARTS
+    )
+    between = {row.id: row.definition for row in relationships}
+    parts = [
+        *({'path': row.path} for row in subgroups),
+        *({'path': row.path, **row.description} for row in member_sets),
+        *(
+            {'at': row.at, 'of': between.get(row.relationship_id)}
+            | row.definition
+            for row in policies
+        ),
+        *({'at': row.at, **row.definition} for row in relationships),
+        {name: getattr(group, name) for name in GROUP_COLUMNS},
+    ]
+    return sorted(jsonutils.dumps(part, sort_keys=True) for part in parts)
 
 
 def _exchange_members(

@@ -58,8 +58,8 @@ def store(context: RequestContext, group: VRTGroup, draft: VRTGroup) -> None:
     """Insert the draft of a group; an earlier, decided one is deleted.
 
     :param draft: not stored yet
-    :raises: GenerationConflict, or GroupStateConflict while an earlier
-        revision is being planned
+    :raises: GenerationConflict, GroupGrowing, or GroupStateConflict while an
+        earlier revision is being planned
     """
 
     def work() -> None:
@@ -80,7 +80,9 @@ def _replace_draft(
     """
     for old in VRTGroup.drafts_by_group(context, [group.id]).values():
         is_planning = old.status == states.Group.PLANNING
-        if is_planning and not _gives_way(old):
+        if is_planning and old.is_for_creates and old.is_binding:
+            raise exception.GroupGrowing(group=group.uuid)
+        if is_planning and not old.is_for_creates:
             raise group.conflict(
                 'an earlier revision is still being planned; retry when '
                 'planning has ended'
@@ -88,10 +90,6 @@ def _replace_draft(
         old.mark_deleted(context)
     draft.revises_id = group.id
     draft.create(context)
-
-
-def _gives_way(old: VRTGroup) -> bool:
-    return old.is_for_creates and not old.is_binding
 
 
 def replace_definition(

@@ -63,7 +63,7 @@ class VRTGroup(
         """
         self.uuid = listing.new_id()
         self.status = states.Group.PLANNING
-        self.generation = 1
+        self.generation = self.definition_generation = 1
         row = self.to_row()
         row.subgroups = [models.Subgroup(path=p) for p in self.subgroups]
         row.member_sets = [each.to_row() for each in self.member_sets]

@@ -52,7 +52,11 @@ class GroupChanges(base.VRTObject):
         :param values: values of columns that no plan depends on
         :raises: GenerationConflict
         """
-        if not self._compare_and_set(context, **values):
+        is_other = any(getattr(self, name) != values[name] for name in values)
+        number = self.definition_generation + is_other
+        if not self._compare_and_set(
+            context, **values, definition_generation=number
+        ):
             raise exception.GenerationConflict(group=self.uuid)
 
     def mark_deleted(
@@ -127,7 +131,7 @@ class GroupChanges(base.VRTObject):
     ) -> NoReturn:
         """Raise the reason why the group could not be extended."""
         current = self.get(context, self.uuid)
-        if generation not in (None, current.generation):
+        if generation not in (None, current.definition_generation):
             raise exception.GenerationConflict(group=self.uuid)
         current.check_unexpired()
         reason = 'it has no held members'

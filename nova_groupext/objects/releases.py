@@ -126,7 +126,7 @@ def _check_generation(
     row = VRTGroup.find_by_id(context, group.id)
     if row is None:
         raise exception.GroupNotFound(group=group.uuid)
-    if generation not in (None, row.generation):
+    if generation not in (None, row.definition_generation):
         raise exception.GenerationConflict(group=group.uuid)
 
 

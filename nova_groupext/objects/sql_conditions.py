@@ -75,13 +75,13 @@ def may_have_holds(group_id: int) -> tuple[Condition, ...]:
 
 
 def has_generation(generation: int | None) -> tuple[Condition, ...]:
-    """Return the conditions that a group has a generation.
+    """Return the conditions that a group still has a definition.
 
-    :param generation: expected generation; None for any
+    :param generation: expected generation of the definition; None for any
     """
-    return (
-        () if generation is None else (models.Group.generation == generation,)
-    )
+    if generation is None:
+        return ()
+    return (models.Group.definition_generation == generation,)
 
 
 def has_policy(*kinds: str) -> Condition:

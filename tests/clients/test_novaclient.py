@@ -41,11 +41,13 @@ class TestNovaclient(base.ClientTestCase):
         self.assertEqual(['HELD', 'RELEASED'], self.states(found))
         self.groups.propose(found)
         self.assertEqual([], self.groups.proposal(found)['moves'])
+        outdated = found.generation
+        self.groups.update(found, outdated, name='other')
         with self.assertRaises(exceptions.Conflict):
-            self.groups.update(found, found.generation - 1, found.topology)
+            self.groups.update(found, outdated, found.topology)
 
         with self.assertRaises(exceptions.Conflict):
-            self.groups.delete(found, found.generation - 1)
+            self.groups.delete(found, outdated)
         found.delete()
         with self.assertRaises(exceptions.NotFound):
             self.groups.get(group.id)

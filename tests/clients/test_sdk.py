@@ -188,7 +188,7 @@ class TestProxy(base.ClientTestCase):
     def test_actions_with_an_outdated_generation_conflict(self):
         group = self.hold_group(topology=base.topology(1))
         seen = group.generation
-        self.vrt.extend_group(group, 3600, generation=seen)
+        self.vrt.update_group(group, generation=seen, name='other')
 
         for act in (
             self.vrt.extend_group,

@@ -221,6 +221,17 @@ class TestRevising(growing.GrowingCase):
         )
         self.assert_sound()
 
+    def test_generation_counts_definitions_and_no_creates(self):
+        self.hold_workers(1, 3)
+        before = self.group(self.uuid)['generation']
+        self.grow(), self.grow()
+
+        self.assertEqual(before, self.group(self.uuid)['generation'])
+        self.put(1, max_count=3)
+        self.assertEqual(before, self.group(self.uuid)['generation'])
+        self.put(2, max_count=3)
+        self.assertEqual(before + 1, self.group(self.uuid)['generation'])
+
     def test_servers_beyond_a_smaller_count_leave(self):
         self.hold_workers(3, 3)
         servers = [self.grow() for _number in range(3)]

@@ -129,12 +129,13 @@ class TestRefusal(revising.RevisingTestCase):
         self.put_revision(self.uuid, {'members': {'a': base.member(count=3)}})
 
     def test_outdated_generation_is_a_conflict(self):
-        generation = self.group(self.uuid)['generation']
+        outdated = self.group(self.uuid)['generation']
+        self.put_revision(self.uuid, {'members': {'a': base.member(count=3)}})
 
         self.assertRefused(
             409,
             'has changed since',
-            self.put(self.uuid, self.topology, generation - 1),
+            self.put(self.uuid, self.topology, outdated),
         )
 
     def test_removal_of_a_member_with_a_server_is_a_conflict(self):

@@ -48,7 +48,7 @@ class GroupView(common.ViewBuilder):
             'id': group.uuid,
             'name': group.name,
             'status': group.status,
-            'generation': group.generation,
+            'generation': group.definition_generation,
             'project_id': group.project_id,
             'links': self._get_links(req, group.uuid, COLLECTION),
         }

@@ -25,7 +25,10 @@ class Group(base.Base):
     status = sa.Column(sa.String(16), nullable=False)
     fault = sa.Column(sa.Text)
     fault_at = sa.Column(sa.DateTime)
+    # Number of changes of the row; tells planners that something has changed
     generation = sa.Column(sa.Integer, nullable=False, default=1)
+    # Number of definitions that it has had: the API's generation
+    definition_generation = sa.Column(sa.Integer, nullable=False, default=1)
     counter = base.counter()
     # True if the planner holds the plan as soon as there is one.
     hold_when_planned = sa.Column(sa.Boolean, nullable=False)

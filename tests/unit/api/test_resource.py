@@ -3,6 +3,7 @@
 
 import json
 
+import fixtures
 from nova.api.openstack import wsgi
 
 from nova_groupext import exception
@@ -111,6 +112,50 @@ class TestResource(base.GroupTestCase):
         for kind, message in resource.UNAVAILABLE_SERVICES.items():
             self.controller.error = kind('why')
             self.assertEqual((503, message), self.fault())
+
+
+class TestRetries(base.GroupTestCase):
+    """A handler that meets some errors before it succeeds."""
+
+    def setUp(self):
+        super().setUp()
+        self.pauses = []
+        self.useFixture(
+            fixtures.MockPatchObject(
+                resource.time, 'sleep', self.pauses.append
+            )
+        )
+
+    def handle(self, *errors):
+        remaining = [*errors]
+
+        @resource.retry_changes
+        def handler():
+            if remaining:
+                raise remaining.pop(0)
+            return 'done'
+
+        return handler()
+
+    def test_concurrent_changes_are_waited_for(self):
+        for error in (exception.GenerationConflict, exception.GroupGrowing):
+            errors = [error(group='g')] * len(resource.PAUSES)
+            self.assertEqual('done', self.handle(*errors))
+            self.assertEqual([*resource.PAUSES], self.pauses)
+            self.pauses.clear()
+
+    def test_change_that_does_not_end_is_a_conflict(self):
+        errors = [exception.GroupGrowing(group='g')] * 10
+
+        self.assertRaises(exception.GroupGrowing, self.handle, *errors)
+
+    def test_another_definition_is_no_reason_to_wait(self):
+        self.assertRaises(
+            exception.StaleGeneration,
+            self.handle,
+            exception.StaleGeneration(group='g'),
+        )
+        self.assertEqual([], self.pauses)
 
 
 class TestQuery(base.GroupTestCase):

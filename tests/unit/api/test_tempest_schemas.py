@@ -159,6 +159,11 @@ class TestGroups(SchemaCase, base.GroupTestCase):
         member.server_request = base.request(
             'tiny', flavor=tiny.obj_to_primitive()
         )
+        successor = groups.member('successor', member.described)
+        successor.succeeds = member.path
+        successor.status, successor.server_uuid = states.Member.ACTIVE, SERVER
+        successor.reserved_for = None
+        group.members.append(successor)
         return group
 
     def plan(self, status, answer, group=None):

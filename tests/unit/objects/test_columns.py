@@ -16,7 +16,8 @@ EVERY_TABLE = {'id', 'created_at', 'updated_at'}
 
 # Columns that a group and its drafts have each for themselves
 GROUP_STATE = {
-    *('uuid', 'status', 'fault', 'fault_at', 'generation', 'counter'),
+    *('uuid', 'status', 'fault', 'fault_at', 'counter'),
+    *('generation', 'definition_generation'),
     *('client_token', 'request_digest', 'expires_at', 'drift'),
 }
 DRAFT_STATE = {

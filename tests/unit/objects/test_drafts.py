@@ -57,6 +57,27 @@ class TestDraft(base.HeldGroupTestCase):
             ),
         )
 
+    def store_over(self, **earlier):
+        first = drafts.replacement_of(self.group, {})
+        drafts.store(self.context, self.group, first)
+        first.update_row(self.context, **earlier)
+        second = drafts.replacement_of(self.group, None)
+        drafts.store(self.context, self.group, second)
+        return first
+
+    def test_draft_for_creates_gives_way_until_its_swap_begins(self):
+        first = self.store_over(is_for_creates=True)
+
+        deleted = objects.VRTGroup.get(self.context, first.uuid)
+        self.assertEqual(Group.RELEASING, deleted.status)
+        self.group = self.create_held_group()
+        self.assertRaises(
+            exception.GroupGrowing,
+            *(self.store_over,),
+            is_for_creates=True,
+            is_binding=True,
+        )
+
 
 class TestRedefine(base.GroupTestCase):
     """A group without holds gets a new definition."""

@@ -144,7 +144,7 @@ class TestRelease(base.HeldGroupTestCase):
         )
 
     def test_release_of_an_earlier_generation_is_refused(self):
-        generation = self.get(self.group).generation - 1
+        generation = self.get(self.group).definition_generation - 1
 
         self.assertRaises(
             exception.GenerationConflict, self.release, generation=generation

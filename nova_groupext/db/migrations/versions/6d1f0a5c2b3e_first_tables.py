@@ -72,6 +72,7 @@ def upgrade():
         sa.Column('fault', sa.Text),
         sa.Column('fault_at', sa.DateTime),
         sa.Column('generation', sa.Integer, nullable=False),
+        sa.Column('definition_generation', sa.Integer, nullable=False),
         _counter(),
         sa.Column('hold_when_planned', sa.Boolean, nullable=False),
         sa.Column('client_token', _case_sensitive(255)),
