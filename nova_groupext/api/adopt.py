@@ -164,7 +164,7 @@ def _differences(context, server, request):
         'boot source': descriptions.boot_source(from_volume),
         'image': server.image_ref,
     }
-    return descriptions.compare(properties, request)
+    return descriptions.compare(context, properties, request)
 
 
 def _flavor(server, request):

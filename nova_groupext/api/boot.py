@@ -278,7 +278,9 @@ class Boot:
         """
         hints.check_redeemable(member)
         server = self._server(member)
-        differences = descriptions.differences(server, member.resolved_request)
+        differences = descriptions.differences(
+            self._context, server, member.resolved_request
+        )
         if differences:
             raise descriptions.mismatch(
                 self._context, member.path, differences

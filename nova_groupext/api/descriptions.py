@@ -1,25 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """Comparison of servers with the descriptions of members."""
 
+from nova import exception as nova_exc
+from nova import objects
 from nova.api.openstack import common
+from nova.image import glance
 
 from nova_groupext import exception
 from nova_groupext.api import resolve
+from nova_groupext.objects.member_set import image_needs
 from nova_groupext.solver.language import validation
 
 AN_IMAGE = 'an image'
 
 
-def differences(server, request):
+def differences(context, server, request):
     """Return the differences of a ``server`` from a member; see compare()."""
     properties = _properties(server)
     if properties['boot source'] == AN_IMAGE:
         properties['image'] = _id(server.get('imageRef'), '$.server.imageRef')
-    return compare(properties, request)
+    return compare(context, properties, request)
 
 
-def compare(properties, request):
+def compare(context, properties, request):
     """Return the differences of properties from a member.
+
+    Another image is no difference if it requires the same of hosts.
 
     :param properties: {property: value}; the image is ignored when booting
         from a volume
@@ -36,7 +42,20 @@ def compare(properties, request):
         (name, properties[name], expected[name])
         for name in expected
         if properties[name] != expected[name]
+        and not (
+            name == 'image' and _is_like(context, properties[name], request)
+        )
     ]
+
+
+def _is_like(context, image_id, request):
+    """Check whether an image requires what the one of a member requires."""
+    try:
+        image = glance.API().get(context, image_id, show_deleted=False)
+        primitive = objects.ImageMeta.from_dict(image).obj_to_primitive()
+    except (nova_exc.NovaException, ValueError):
+        return False  # Nova has the better error.
+    return image_needs(primitive) == image_needs(request['image'])
 
 
 def mismatch(context, path, differing):

@@ -241,7 +241,7 @@ def _matching_sets(context, group, path, server):
     """
     differing = {
         member_set.path: descriptions.differences(
-            server, member_set.resolved_request
+            context, server, member_set.resolved_request
         )
         for member_set in allowed.member_sets_for(group, path)
     }
@@ -299,7 +299,7 @@ def _matching_members(context, members, path, server):
         member.member_set: member.resolved_request for member in members
     }
     differing = {
-        member_set: descriptions.differences(server, request)
+        member_set: descriptions.differences(context, server, request)
         for member_set, request in requests.items()
     }
     matching = [

@@ -154,9 +154,11 @@ def _requests(context, group, parsed):
 
 
 def _check_servers(group, draft):
-    """Refuse to drop or change members that have servers.
+    """Refuse to drop members that have servers, and some changes of these.
 
-    Outside of exclusive groups an ACTIVE server's flavor may change.
+    Image and zone may change: the servers are pending until they are rebuilt
+    or replaced. Outside of exclusive groups an ACTIVE server's flavor may
+    change.
 
     :raises: MemberStateConflict, which names all such members
     """
@@ -174,7 +176,9 @@ def _check_servers(group, draft):
     ]
     if changed:
         raise groups.in_use_error(
-            changed, 'only the flavor of a running server can be changed'
+            changed,
+            'the flavor changes only while a server runs, and whether it '
+            'boots from a volume never',
         )
     changed = _resized(group, draft)
     is_exclusive = any(g.is_exclusive for g in (group, draft))
@@ -187,12 +191,9 @@ def _check_servers(group, draft):
 
 def _can_redescribe(member, drafted):
     """Check whether a member's server can take the drafted description."""
-    return drafted.resolved_request == member.resolved_request or (
-        member.status == states.Member.ACTIVE
-        and all(
-            drafted.resolved_request[name] == member.resolved_request[name]
-            for name in ('image_id', 'is_bfv', 'availability_zone')
-        )
+    old, new = member.resolved_request, drafted.resolved_request
+    return old['is_bfv'] == new['is_bfv'] and (
+        member.status == states.Member.ACTIVE or old['flavor'] == new['flavor']
     )
 
 

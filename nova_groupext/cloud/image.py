@@ -17,6 +17,9 @@ CREATED = '2026-01-01T00:00:00Z'
 #: Image properties that Nova's scheduler reads, by image name.
 IMAGES = {
     'cirros': {},
+    # The next version: for the scheduler it is like the one before.
+    'cirros-next': {},
+    'cirros-uefi': {'hw_firmware_type': 'uefi'},
     # No host has this trait: a server with this image finds no valid host.
     'cirros-vmx': {'trait:HW_CPU_X86_VMX': 'required'},
 }

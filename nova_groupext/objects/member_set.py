@@ -58,6 +58,16 @@ def are_alike(request: JsonObject, other: JsonObject) -> bool:
     )
 
 
+def image_needs(image: JsonObject | None) -> JsonObject:
+    """Return what an image requires of the host of its servers.
+
+    :param image: an ImageMeta as a primitive; None for no image
+    """
+    data = (image or {}).get('nova_object.data', {})
+    properties = data.get('properties', {}).get('nova_object.data', {})
+    return {'disk_format': data.get('disk_format'), **properties}
+
+
 def description_of(entry: Mapping[str, Any]) -> JsonObject:
     """Return the description of a member set, without its policies.
 

@@ -21,6 +21,7 @@ from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.objects.member_placement import MemberPlacement
+from nova_groupext.objects.member_set import are_alike
 from nova_groupext.objects.move import VRTMove
 from nova_groupext.objects.plan import VRTPlan
 
@@ -120,7 +121,12 @@ def _update_location(
 
 def _release_reservation(context: RequestContext, member: VRTMember) -> None:
     """Release a reservation whose server has the described flavor."""
-    member.update_row(context, server_request=None)
+    flavor = {
+        name: member.resolved_request[name] for name in ('flavor', 'flavor_id')
+    }
+    resized = {**member.server_request, **flavor}
+    is_pending = not are_alike(resized, member.resolved_request)
+    member.update_row(context, server_request=resized if is_pending else None)
     VRTHold.update_rows(
         context,
         models.Hold.resize_member_id == member.id,

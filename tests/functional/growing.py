@@ -27,12 +27,14 @@ class GrowingCase(changing_cloud.ChangingCloudTestCase):
         topology = {'members': {'w': worker}, 'policies': [APART]}
         self.uuid = self.hold_group(topology)['id']
 
-    def grow(self, path='w'):
+    def grow(self, path='w', **server):
         """Create a server by its hints and wait for it."""
-        return self.redeem(self.uuid, path, 'm1.tiny')
+        return self.redeem(self.uuid, path, 'm1.tiny', **server)
 
-    def assert_refused(self, code, path='w'):
-        error = self.assertRaises(nova_exc.ClientException, self.grow, path)
+    def assert_refused(self, code, path='w', **server):
+        error = self.assertRaises(
+            nova_exc.ClientException, self.grow, path, **server
+        )
         self.assertEqual(code, error.code, error)
         return str(error)
 
@@ -62,7 +64,7 @@ class GrowingCase(changing_cloud.ChangingCloudTestCase):
 
     def put(self, count, **more):
         group = self.group(self.uuid)
-        worker = base.member(count=count, **more)
+        worker = {**base.member(count=count), **more}
         body = {
             'generation': group['generation'],
             'topology': {'members': {'w': worker}, 'policies': [APART]},

@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Successors: servers that take the places of others which still run."""
+"""Servers that are replaced: by successors, and with other images."""
 
+from nova_groupext.cloud import image
 from tests.functional import growing
+
+CIRROS, LIKE, UEFI = (
+    image.image_id(f'cirros{end}') for end in ('', '-next', '-uefi')
+)
 
 
 class TestReplacing(growing.GrowingCase):
@@ -128,4 +133,72 @@ class TestReplacing(growing.GrowingCase):
             self.reaped_servers,
             lambda now: now == {'w-0': first.id, 'w-1': successor.id},
         )
+        self.assert_sound()
+
+
+class TestImages(growing.GrowingCase):
+    def pending(self):
+        self.reaped_statuses()
+        return {each['path']: each['pending'] for each in self.members()}
+
+    def test_server_with_an_image_of_equal_properties_is_a_member(self):
+        self.hold_workers(1, 1)
+
+        server = self.grow(image=LIKE)
+
+        self.assertEqual('ACTIVE', server.status, vars(server))
+        self.assertEqual({'w-0': None}, self.pending())
+
+    def test_server_with_an_image_of_other_properties_is_refused(self):
+        self.hold_workers(1, 1)
+
+        self.assert_refused(409, image=UEFI)
+
+    def test_servers_are_pending_until_they_are_replaced_or_rebuilt(self):
+        self.hold_workers(2, 2, max_surge=1)
+        first, second = self.grow(), self.grow()
+
+        self.put(2, max_surge=1, image=UEFI)
+
+        change = {'from': {'image': CIRROS}, 'to': {'image': UEFI}}
+        self.assertEqual({'w-0': change, 'w-1': change}, self.pending())
+        successor = self.grow('w-0', image=UEFI)
+        self.delete(first)
+        self.eventually(
+            self.pending, lambda now: now == {'w-0': None, 'w-1': change}
+        )
+        self.assertEqual(successor.id, self.members()[0]['server_id'])
+        self.rebuild(second, UEFI)
+        self.assertEqual({'w-0': None, 'w-1': None}, self.pending())
+        self.assert_sound()
+
+    def test_server_that_is_rebuilt_with_another_image_is_pending(self):
+        self.hold_workers(1, 1)
+        server = self.grow()
+
+        self.rebuild(server, UEFI)
+
+        change = {'from': {'image': UEFI}, 'to': {'image': CIRROS}}
+        self.assertEqual({'w-0': change}, self.pending())
+        self.rebuild(server, LIKE)
+        self.assertEqual(None, self.pending()['w-0'])
+
+    def rebuild(self, server, image_id):
+        nova = self.cloud.nova('admin')
+        server = nova.servers.rebuild(server.id, image_id)
+        self.eventually(
+            nova.servers.get, lambda now: now.status == 'ACTIVE', server.id
+        )
+
+    def test_pending_server_leaves_no_hold_of_the_former_description(self):
+        self.hold_workers(1, 1)
+        server = self.grow()
+        self.put(1, image=UEFI)
+
+        self.delete(server)
+
+        self.eventually(
+            self.reaped_statuses, lambda now: now == {'w-0': 'TENTATIVE'}
+        )
+        self.assertEqual('ACTIVE', self.grow(image=UEFI).status)
         self.assert_sound()

@@ -55,6 +55,9 @@ MEMBER_VCPUS = fake_nova.MEMBER_VCPUS
 FLAVOR, SMALL = (
     {
         'flavor_id': name,
+        'image_id': None,
+        'image': None,
+        'is_bfv': True,
         'flavor': {
             'nova_object.data': {
                 'id': name,

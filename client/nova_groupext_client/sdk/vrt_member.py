@@ -40,6 +40,9 @@ class VrtMember(resource.Resource):
     resize = resource.Body('resize', type=dict)
     #: True for a member beyond the count, up to the ``max_count``.
     grown = resource.Body('grown', type=bool)
+    #: What of its server differs from the description: a dictionary with
+    #: ``from`` and ``to``, or None.
+    pending = resource.Body('pending', type=dict)
     #: Successor of its server, with ``server_id`` and ``status``, or None.
     successor = resource.Body('successor', type=dict)
 

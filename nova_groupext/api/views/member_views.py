@@ -50,11 +50,24 @@ def member_views(group, plan, reservations, may_see_hosts):
     return [
         _member(group, each, plan, may_see_hosts)
         | {'resize': _resize(each, reservations.get(each.id), may_see_hosts)}
+        | {'pending': _pending(each)}
         | {'successor': successors.get(each.path)}
         | beyond.get(each.path, {'grown': False})
-        for each in group.members
+        for each in _in_order(group)
         if not each.is_successor
     ]
+
+
+def _in_order(group):
+    """Return the members in the order of the definition and their indexes."""
+    order = {each.path: n for n, each in enumerate(group.member_sets)}
+    return sorted(
+        group.members,
+        key=lambda each: (
+            order.get(each.member_set, len(order)),
+            paths.split_index(each.path),
+        ),
+    )
 
 
 def _successors(group):
@@ -142,6 +155,25 @@ def _resize(member, reservation, may_see_hosts):
     if may_see_hosts:
         view['host'] = reservation and reservation.host
     return view
+
+
+def _pending(member):
+    """Return what of a server differs from its description, or None."""
+    if member.server_request is None:
+        return None
+    present, described = (
+        {
+            'flavor': flavor_of(request)['name'],
+            'image': request['image_id'],
+            'availability_zone': request['availability_zone'],
+        }
+        for request in (member.server_request, member.resolved_request)
+    )
+    names = [name for name in present if present[name] != described[name]]
+    return {
+        'from': {name: present[name] for name in names},
+        'to': {name: described[name] for name in names},
+    }
 
 
 def domain_ids(group, domains):

@@ -56,7 +56,7 @@ def find_resize_needs(
             continue
         is_same = request_specs.key(member) == request_specs.key(drafted[path])
         if not is_same:
-            _check_can_change(group, member)
+            _check_can_change(group, member, drafted[path])
         if unchanged := _unchanged_hold(member, current, is_same):
             needs.unchanged[path] = unchanged
         elif _may_be_resized(member, current, is_same, is_replacement):
@@ -91,11 +91,14 @@ def _may_be_resized(member, current, is_same, is_replacement):
     return not is_same or member.server_request is not None
 
 
-def _check_can_change(group, member):
+def _check_can_change(group, member, drafted):
     """Raise if the request of a member cannot be changed now."""
     if member.status == states.Member.REDEEMING:
         raise exception.GenerationConflict(group=group.uuid)
-    if member.status == states.Member.SHELVED:
+    is_resized = (
+        member.resolved_request['flavor'] != drafted.resolved_request['flavor']
+    )
+    if member.status == states.Member.SHELVED and is_resized:
         raise exception.MemberStateConflict(
             member=member.path,
             status=member.status,

@@ -232,7 +232,7 @@ class _MemberUpdate:
         if keeps_no_hold or not (
             _may_hold_again(values['status'])
             # Otherwise the hold does not match the member's description.
-            and not member.has_other_flavor
+            and member.server_request is None
             and VRTGroup.is_redeemable(self._context, member.group_id)
         ):
             ownership.end(self._context, hold, member, values)

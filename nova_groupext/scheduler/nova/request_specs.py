@@ -14,6 +14,8 @@ from nova.scheduler import utils
 from oslo_serialization import jsonutils
 from oslo_utils import uuidutils
 
+from nova_groupext.objects.member_set import image_needs
+
 
 def key(described):
     """Return a string that is equal for members with the same needs.
@@ -70,11 +72,16 @@ def placement_request(context, spec, host_manager):
 
 
 def has_same_root_disk(member, spec):
-    """Check whether a server's root disk is the one its member specifies."""
+    """Check whether a server's root disk is like the one of its member.
+
+    Another image will do if it requires the same of hosts.
+    """
     request = member.resolved_request
     if spec.is_bfv or request['is_bfv']:
         return spec.is_bfv == request['is_bfv']
-    return spec.image.id == request['image_id']
+    return spec.image.id == request['image_id'] or image_needs(
+        spec.image.obj_to_primitive()
+    ) == image_needs(request['image'])
 
 
 def are_equal(first, second):

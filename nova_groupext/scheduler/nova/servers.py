@@ -48,6 +48,7 @@ class Server:
     :ivar is_moving: whether the server may soon be on another host
     :ivar is_shelved: whether it has left its host and may come back
     :ivar flavor: the database id of its flavor
+    :ivar image: the id of its image, '' if it was booted from a volume
     """
 
     outcome: ServerOutcome
@@ -56,6 +57,7 @@ class Server:
     is_moving: bool = False
     is_shelved: bool = False
     flavor: int | None = None
+    image: str = ''
 
 
 def read(context, uuids):
@@ -75,6 +77,21 @@ def list_mapped(context, uuids):
     for batch in _batches(uuids):
         mapped |= _cell_mappings(context, batch).keys()
     return mapped
+
+
+def read_image(context, server_uuid):
+    """Return the ImageMeta of a server's image, as a primitive.
+
+    :raises: nova.exception.NotFound if the server is gone
+    """
+    mapping = objects.InstanceMapping.get_by_instance_uuid(
+        context, server_uuid
+    )
+    with nova_context.target_cell(context, mapping.cell_mapping) as in_cell:
+        server = objects.Instance.get_by_uuid(
+            in_cell, server_uuid, expected_attrs=['system_metadata']
+        )
+        return server.image_meta.obj_to_primitive()
 
 
 def find_gone(context, uuids):
@@ -179,6 +196,7 @@ def _server(cell, instance):
         is_moving=is_busy or instance.vm_state == vm_states.RESIZED,
         is_shelved=instance.vm_state == vm_states.SHELVED_OFFLOADED,
         flavor=instance.instance_type_id,
+        image=instance.image_ref or '',
     )
 
 

@@ -1,24 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Update of a member's rows to the present location of its server.
+"""Update of a member's rows to the host, flavor and image of its server.
 
 The scheduler stores a move that it has chosen before the move begins. A move
 that was forced past the scheduler is found and stored here. Both end when the
 server rests on a host. A policy violation there is shown as drift.
+
+A server that was resized or rebuilt as its member is described is not pending
+any more; with an image that requires something else of hosts it is pending.
 """
 
 from oslo_log import log as logging
 
 from nova_groupext import faultpoints
 from nova_groupext.db import database_errors
+from nova_groupext.db import models
 from nova_groupext.objects import move_transitions
 from nova_groupext.objects import states
 from nova_groupext.objects.member_placement import MemberPlacement
+from nova_groupext.objects.member_set import are_alike
+from nova_groupext.objects.member_set import image_needs
 from nova_groupext.objects.move import VRTMove
 from nova_groupext.scheduler.current import own_capacity
 from nova_groupext.scheduler.nova import hosts
+from nova_groupext.scheduler.nova import servers
 from nova_groupext.scheduler.protocol import ownership
 
 LOG = logging.getLogger(__name__)
+
+# {(server, id of its image): ImageMeta} of those whose member has another one
+_images = {}
+MAX_IMAGES = 10_000
 
 SHELVED = {'status': states.Member.SHELVED}
 
@@ -44,6 +55,7 @@ def record(context, placement_client, member, hold, moves, server):
         )
     ):
         return
+    _record_image(context, member, server)
     move_transitions.release_redeemed_reservation(context, member, moves)
     VRTMove.delete_all(context, moves)
 
@@ -100,10 +112,41 @@ def _record_host(context, placement_client, member, hold, moves, server):
 
 def _is_resized(member, server):
     """Check whether a server was resized to the flavor in the definition."""
-    if member.server_request is None:
+    if not member.has_other_flavor:
         return False
     flavor = member.resolved_request['flavor']['nova_object.data']
     return server.flavor == flavor['id']
+
+
+def _record_image(context, member, server):
+    """Store that a server was rebuilt with another image."""
+    present, described = member.current_request, member.resolved_request
+    if present['is_bfv'] or server.image == present['image_id']:
+        return
+    image = {'image': described['image'], 'image_id': described['image_id']}
+    if server.image != described['image_id']:
+        own = _image(context, member.server_uuid, server.image)
+        if image_needs(own) == image_needs(present['image']):
+            return
+        if image_needs(own) != image_needs(described['image']):
+            image = {'image': own, 'image_id': server.image}
+    rebuilt = {**present, **image}
+    is_pending = not are_alike(rebuilt, described)
+    member.update_row(
+        context,
+        models.Member.server_uuid == member.server_uuid,
+        server_request=rebuilt if is_pending else None,
+    )
+
+
+def _image(context, server_uuid, image_id):
+    """Return the ImageMeta of a server, which Nova is asked for once."""
+    key = server_uuid, image_id
+    if key not in _images:
+        if len(_images) == MAX_IMAGES:
+            _images.clear()
+        _images[key] = servers.read_image(context, server_uuid)
+    return _images[key]
 
 
 def _is_there(row, server):

@@ -22,6 +22,9 @@ from nova_groupext_client import hints as client_hints
 from tests.unit.api import base
 
 OTHER_IMAGE = '8c5f7d6e-2b1a-4a0e-8a53-2f6a1f5f6f11'
+LIKE_IMAGE = '8c5f7d6e-2b1a-4a0e-8a53-2f6a1f5f6f12'
+# Properties of images, by id
+IMAGES = {OTHER_IMAGE: {'hw_firmware_type': 'uefi'}, LIKE_IMAGE: {}}
 VOLUME = [{'boot_index': 0, 'uuid': 'v', 'source_type': 'volume'}]
 TO_VOLUME = [
     {
@@ -44,12 +47,23 @@ class HintsCase(base.GroupTestCase):
                 side_effect=nova_exc.FlavorNotFound(flavor_id='any'),
             )
         )
+        self.useFixture(
+            fixtures.MockPatch(
+                'nova.image.glance.API.get', side_effect=self.image
+            )
+        )
         self.passed = []
         self.queries = []
         self.filter = hints.HintsFilter(self.nova)
         sa.event.listen(
             engine.get_engine(), 'before_cursor_execute', self.record_query
         )
+
+    @staticmethod
+    def image(_context, image_id, **_options):
+        if image_id not in IMAGES:
+            raise nova_exc.ImageNotFound(image_id=image_id)
+        return {'id': image_id, 'properties': IMAGES[image_id]}
 
     def record_query(self, _connection, _cursor, statement, *_others):
         if statement != 'BEGIN':
@@ -331,6 +345,19 @@ class TestRefusals(HintsCase):
         ):
             values = {'availability_zone': 'az1', **different}
             self.assertRefused(409, reason, server(member_hints, **values))
+
+    def test_unknown_image_is_refused(self):
+        unknown = uuidutils.generate_uuid()
+        self.assertRefused(
+            409,
+            f'its image is {unknown} instead of {base.IMAGE}',
+            server(self.held(), imageRef=unknown),
+        )
+
+    def test_image_that_requires_the_same_of_hosts_passes(self):
+        response = self.send(server(self.held(), imageRef=LIKE_IMAGE))
+
+        self.assertEqual(202, response.status_int, response.text)
 
     def test_zone_that_the_member_does_not_have_is_refused(self):
         self.assertRefused(

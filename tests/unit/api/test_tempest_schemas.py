@@ -157,7 +157,10 @@ class TestGroups(SchemaCase, base.GroupTestCase):
             flavor=small.obj_to_primitive()
         )
         member.server_request = base.request(
-            'tiny', flavor=tiny.obj_to_primitive()
+            'tiny',
+            flavor=tiny.obj_to_primitive(),
+            image_id=SERVER,
+            availability_zone='az2',
         )
         successor = groups.member('successor', member.described)
         successor.succeeds = member.path

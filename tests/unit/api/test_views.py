@@ -125,6 +125,7 @@ class TestGroupView(base.GroupTestCase):
                 'domains': {'host': host, 'rack': rack, 'zone': 'az1'},
                 'fault': None,
                 'resize': None,
+                'pending': None,
                 'successor': None,
                 'grown': False,
             },

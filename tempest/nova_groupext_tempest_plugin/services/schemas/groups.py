@@ -110,6 +110,16 @@ _EVENT = shapes.closed(
 )
 
 
+_SPEC = shapes.closed(
+    {
+        'flavor': shapes.TEXT,
+        'image': shapes.TEXT_OR_NULL,
+        'availability_zone': shapes.TEXT_OR_NULL,
+    },
+    optional=('flavor', 'image', 'availability_zone'),
+)
+
+
 def _member(for_admin):
     host = {'host': shapes.TEXT_OR_NULL} if for_admin else {}
     resize = {
@@ -127,6 +137,9 @@ def _member(for_admin):
             'fault': _FAULT_OR_NULL,
             'resize': shapes.nullable(shapes.closed(resize)),
             'grown': shapes.BOOLEAN,
+            'pending': shapes.nullable(
+                shapes.closed({'from': _SPEC, 'to': _SPEC})
+            ),
             'successor': shapes.nullable(
                 shapes.closed(
                     {

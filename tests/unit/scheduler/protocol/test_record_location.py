@@ -2,6 +2,7 @@
 """Unit tests of ``nova_groupext/scheduler/protocol/record_location.py``."""
 
 import fixtures
+from nova import objects
 from oslo_db import exception as db_exc
 
 from nova_groupext.db import api as db
@@ -124,6 +125,51 @@ class TestRecordLocation(base.ProtocolTestCase):
         self.record(self.other)
 
         self.assertEqual(('ACTIVE', [self.provider], []), self.hosts())
+
+    def rebuild(self, described, image, present=None):
+        """Record a server on its host; return what is stored of it.
+
+        :param described: properties of the image 'old', which is described
+        :param image: id of the server's image, which has no properties
+        :param present: id of the image that it had before
+        """
+        member = self.deployment.member(self.uuid, 'm-0')
+        request = {
+            **member.resolved_request,
+            **{'is_bfv': False, 'image_id': 'old'},
+            'availability_zone': None,
+            'image': objects.ImageMeta.from_dict(
+                {'properties': described}
+            ).obj_to_primitive(),
+        }
+        member.described.update_row(self.context, resolved_request=request)
+        before = present and {**request, 'image_id': present}
+        member.update_row(self.context, server_request=before)
+        nothing = objects.ImageMeta.from_dict({}).obj_to_primitive()
+        self.useFixture(
+            fixtures.MockPatchObject(
+                servers, 'read_image', return_value=nothing
+            )
+        )
+        self.record(self.provider, image=image)
+        stored = self.deployment.member(self.uuid, 'm-0').server_request
+        return stored and stored['image_id']
+
+    def test_server_that_is_rebuilt_with_another_image_is_pending(self):
+        uefi = {'hw_firmware_type': 'uefi'}
+
+        self.assertEqual('other', self.rebuild(uefi, 'other'))
+
+    def test_image_that_requires_the_same_is_not_pending(self):
+        self.assertIsNone(self.rebuild({}, 'like'))
+
+    def test_server_that_is_rebuilt_as_described_is_not_pending(self):
+        self.assertIsNone(self.rebuild({}, 'old', present='before'))
+
+    def test_server_that_is_not_rebuilt_yet_stays_pending(self):
+        self.assertEqual(
+            'before', self.rebuild({}, 'before', present='before')
+        )
 
     def test_resized_server_has_its_own_amounts(self):
         """It has the flavor of the definition now, and another size."""
