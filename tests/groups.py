@@ -78,7 +78,10 @@ def placement(provider, vcpus):
 
 def member_set(path, request=None, **description):
     return objects.VRTMemberSet(
-        path=path, description=description, resolved_request=request or {}
+        path=path,
+        description=description,
+        resolved_request=request or {},
+        is_left_out=False,
     )
 
 

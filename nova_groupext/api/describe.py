@@ -143,7 +143,7 @@ def limit_expires_in(seconds):
 
 def compose_topology(group):
     """Return the topology of a group as its owner described it."""
-    return compose(group, lambda member_set: member_set.description)
+    return compose(group, lambda member_set: member_set.shown_description)
 
 
 def _digest(attributes):
@@ -225,6 +225,7 @@ def _member_sets(nodes):
         VRTMemberSet(
             path=paths.join(path, name),
             description=description_of(entry),
+            is_left_out=False,
         )
         for path, node in nodes
         for name, entry in node.get('members', {}).items()

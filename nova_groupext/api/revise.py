@@ -123,16 +123,26 @@ def _draft(context, group, attributes, parsed):
     for member_set in draft.member_sets:
         member_set.resolved_request = requests[member_set.path]
     if not draft.keep_server:
-        draft.members = _members(group, draft)
+        _keep_servers(group, draft)
     return draft
 
 
-def _members(group, draft):
-    """Return the members that the group has after its revision."""
+def _keep_servers(group, draft):
+    """Give a draft the members that the group has after its revision.
+
+    Member sets that it leaves out stay for their servers, which are leaving.
+    """
+    revised = stored.revised(group, draft)
     described = {each.path: each for each in draft.member_sets}
-    return [
+    for each in group.member_sets:
+        if each.path not in described and any(
+            each.path == member_set for _, member_set, _ in revised
+        ):
+            described[each.path] = each.leaving()
+    draft.member_sets = [*described.values()]
+    draft.members = [
         VRTMember.tentative(path, described[member_set], succeeds)
-        for path, member_set, succeeds in stored.revised(group, draft)
+        for path, member_set, succeeds in revised
     ]
 
 
@@ -154,11 +164,11 @@ def _requests(context, group, parsed):
 
 
 def _check_servers(group, draft):
-    """Refuse to drop members that have servers, and some changes of these.
+    """Refuse some changes of members that have servers.
 
-    Image and zone may change: the servers are pending until they are rebuilt
-    or replaced. Outside of exclusive groups an ACTIVE server's flavor may
-    change.
+    Only a draft with keep_server drops any: others have them leaving. Image
+    and zone may change: the servers are pending until they are rebuilt or
+    replaced. Outside of exclusive groups an ACTIVE server's flavor may change.
 
     :raises: MemberStateConflict, which names all such members
     """
@@ -170,7 +180,7 @@ def _check_servers(group, draft):
     ]
     dropped = [each for each in servers if each.path not in drafted]
     kept = [each for each in servers if each.path in drafted]
-    _check_dropped(draft, dropped)
+    _check_dropped(dropped)
     changed = [
         each for each in kept if not _can_redescribe(each, drafted[each.path])
     ]
@@ -213,8 +223,8 @@ def _resized(group, draft):
     return resized
 
 
-def _check_dropped(draft, dropped):
-    """Refuse to drop servers without keep_server, or while being created."""
+def _check_dropped(dropped):
+    """Refuse to drop servers while they are being created."""
     redeeming = [
         each for each in dropped if each.status == states.Member.REDEEMING
     ]
@@ -222,8 +232,6 @@ def _check_dropped(draft, dropped):
         raise groups.in_use_error(
             redeeming, 'a server is being created; retry when it exists'
         )
-    if not draft.keep_server:
-        check_without_servers(dropped)
 
 
 def check_without_servers(members):

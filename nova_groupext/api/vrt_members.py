@@ -187,11 +187,12 @@ def _member_set(group, path):
 
     :raises: MemberNotFound
     """
-    for member_set in group.member_sets:
-        if path == member_set.path:
-            return path
+    defined = {each.path for each in group.member_sets if not each.is_left_out}
+    if path in defined:
+        return path
     for member in group.members:
-        if path == member.path and not member.is_successor:
+        is_named = path == member.path and not member.is_successor
+        if is_named and member.member_set in defined:
             return member.member_set
     raise exception.MemberNotFound(group=group.uuid, member=path)
 

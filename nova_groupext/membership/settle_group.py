@@ -198,9 +198,24 @@ def _store(context: RequestContext, group: VRTGroup, roster: Roster) -> None:
             ).to_row()
             new.group_id = group.id
             db.create_all(context, [new])
+    _delete_sets(context, group, roster)
     plan = new_paths and VRTPlan.find_newest(context, group.id)
     if plan:
         plan.rename(context, new_paths)
+
+
+def _delete_sets(
+    context: RequestContext, group: VRTGroup, roster: Roster
+) -> None:
+    """Delete member sets that were left out, and whose servers are gone."""
+    in_use = {each.member_set for each in roster.members}
+    ended = [
+        each.id
+        for each in group.member_sets
+        if each.is_left_out and each.path not in in_use
+    ]
+    if ended:
+        db.delete(context, models.MemberSet, models.MemberSet.id.in_(ended))
 
 
 def _drop(

@@ -14,6 +14,7 @@ from nova_groupext.membership.roster import Member
 from nova_groupext.membership.roster import MemberSet
 from nova_groupext.membership.roster import Path
 from nova_groupext.membership.roster import Roster
+from nova_groupext.membership.roster import by_path
 from nova_groupext.objects import states
 from nova_groupext.objects.member_set import are_alike
 from nova_groupext.solver.language import paths
@@ -44,6 +45,7 @@ def read(
     member_sets = {
         each.path: _member_set(each, requests[each.path])
         for each in group.member_sets
+        if not each.is_left_out
     }
     members = [
         _member(each, requests.get(each.member_set), bool(group.has_expired))
@@ -67,15 +69,15 @@ def revised(
     Servers stay, and count first: of the described members only those are new
     that are missing besides them.
 
+    Stored members keep their paths until the draft is in force, and successors
+    stay such: see settle_group.py.
+
     :param draft: its member sets are resolved; its members do not matter
     :returns: [(path, path of the member set, path that it succeeds)] in the
-        order of the draft; servers of member sets that it leaves out are not
-        included. Successors stay such until the draft is in force.
+        order of the draft; servers of member sets that it leaves out are last
     """
     roster = read(group)
-    successors = {
-        member.id: member for member in group.members if member.is_successor
-    }
+    requests = _requests(group)
     before = {each.path: each for each in group.member_sets}
     member_sets = {}
     for each in draft.member_sets:
@@ -83,19 +85,23 @@ def revised(
         is_same = old is not None and are_alike(
             old.resolved_request, each.resolved_request
         )
-        request = roster.member_sets[each.path].request if is_same else CHANGED
+        request = requests[each.path] if is_same else CHANGED
         member_sets[each.path] = _member_set(each, request)
     revising.revise(roster, member_sets)
-    members = [
-        (member.path, path, None)
-        for path in member_sets
-        for member in roster.members_of(path)
-        if member.row not in successors
-    ]
-    return members + [
-        (each.path, each.member_set, each.succeeds)
-        for each in successors.values()
-        if each.member_set in member_sets and not _has_ended(each)
+    rows = {member.id: member for member in group.members}
+    order = {path: number for number, path in enumerate(member_sets)}
+    members = sorted(
+        roster.members,
+        key=lambda each: (
+            order.get(each.member_set, len(order)),
+            *by_path(each),
+        ),
+    )
+    return [
+        (rows[each.row].path, each.member_set, rows[each.row].succeeds)
+        if each.row is not None
+        else (each.path, each.member_set, None)
+        for each in members
     ]
 
 

@@ -63,7 +63,11 @@ def _described(context: RequestContext, group: VRTGroup) -> list[str]:
     between = {row.id: row.definition for row in relationships}
     parts = [
         *({'path': row.path} for row in subgroups),
-        *({'path': row.path, **row.description} for row in member_sets),
+        *(
+            {'path': row.path, **row.description}
+            for row in member_sets
+            if not row.is_left_out
+        ),
         *(
             {'at': row.at, 'of': between.get(row.relationship_id)}
             | row.definition

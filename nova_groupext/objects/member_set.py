@@ -43,7 +43,28 @@ class VRTMemberSet(base.VRTObject):
     @property
     def wanted(self) -> int:
         """Number of members that are placed without being asked for."""
-        return self.counts.get('count', 1)
+        return 0 if self.is_left_out else self.counts.get('count', 1)
+
+    @property
+    def limit(self) -> int:
+        """Number of members that may be placed."""
+        if self.is_left_out:
+            return 0
+        return self.counts.get('max_count', self.wanted)
+
+    @property
+    def shown_description(self) -> JsonObject | None:
+        """Description of the tenant's; None if it was left out."""
+        return None if self.is_left_out else self.description
+
+    def leaving(self) -> 'VRTMemberSet':
+        """Return the set that a definition without it has for its servers."""
+        return VRTMemberSet(
+            path=self.path,
+            description=self.description,
+            resolved_request=self.resolved_request,
+            is_left_out=True,
+        )
 
     @property
     def spec(self) -> JsonObject:

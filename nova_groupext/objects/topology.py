@@ -4,6 +4,7 @@
 import collections
 from collections.abc import Callable
 from collections.abc import Mapping
+import math
 from typing import Any
 
 from nova_groupext.objects.aliases import JsonObject
@@ -13,19 +14,23 @@ from nova_groupext.objects.member_set import VRTMemberSet
 
 
 def compose(
-    group: VRTGroup, describe: Callable[[VRTMemberSet], Mapping[str, Any]]
+    group: VRTGroup,
+    describe: Callable[[VRTMemberSet], Mapping[str, Any] | None],
 ) -> JsonObject:
     """Return the group's topology as the nested mapping of the API.
 
-    :param describe: returns the description of a member set
+    :param describe: returns the description of a member set; None to leave it
+        out
     """
     nodes = {'': {}}
     for path in group.subgroups:
         _insert(nodes, 'groups', path, nodes.setdefault(path, {}))
     for member_set in group.member_sets:
-        path = member_set.path
-        nodes[path] = dict(describe(member_set))
-        _insert(nodes, 'members', path, nodes[path])
+        description = describe(member_set)
+        if description is not None:
+            path = member_set.path
+            nodes[path] = dict(description)
+            _insert(nodes, 'members', path, nodes[path])
     for policy in group.policies:
         nodes[policy.at].setdefault('policies', []).append(policy.definition)
     for relationship in group.relationships:
@@ -55,7 +60,7 @@ def present_counts(
         members = present[member_set.path]
         successors = sum(each.is_successor for each in members)
         counts = member_set.counts
-        least = counts.get('min_count', member_set.wanted)
+        least = min(member_set.wanted, counts.get('min_count', math.inf))
         names = [each.path.rpartition('/')[2] for each in members]
         return {
             **counts,
@@ -73,4 +78,8 @@ def _insert(
     description: JsonObject,
 ) -> None:
     parent, _, name = path.rpartition('/')
+    if parent not in nodes:
+        # A subgroup that was left out, while servers of it are leaving.
+        nodes[parent] = {}
+        _insert(nodes, 'groups', parent, nodes[parent])
     nodes[parent].setdefault(kind, {})[name] = description

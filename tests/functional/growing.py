@@ -63,12 +63,12 @@ class GrowingCase(changing_cloud.ChangingCloudTestCase):
         self.assertEqual([], audit.audit(self.context, self.placement_client))
 
     def put(self, count, **more):
-        group = self.group(self.uuid)
         worker = {**base.member(count=count), **more}
-        body = {
-            'generation': group['generation'],
-            'topology': {'members': {'w': worker}, 'policies': [APART]},
-        }
+        self.put_topology({'members': {'w': worker}, 'policies': [APART]})
+
+    def put_topology(self, topology):
+        generation = self.group(self.uuid)['generation']
+        body = {'generation': generation, 'topology': topology}
         response = self.api().put(
             f'{base.GROUPS}/{self.uuid}', json={'vrt_group': body}
         )

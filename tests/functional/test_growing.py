@@ -251,6 +251,53 @@ class TestRevising(growing.GrowingCase):
         self.assertEqual({'w-1': 'ACTIVE', 'w-2': 'ACTIVE'}, self.statuses())
         self.assert_sound()
 
+    def test_servers_of_a_member_that_is_left_out_leave(self):
+        self.hold_workers(2, 2)
+        server = self.grow()
+
+        self.put_topology(
+            {'groups': {'sub': {'members': {'v': base.member(count=1)}}}}
+        )
+
+        self.assertEqual(
+            {'w-0': 'LEAVING', 'sub/v-0': 'HELD'}, self.statuses()
+        )
+        self.assertNotIn('members', self.group(self.uuid)['topology'])
+        self.assert_refused(403)
+        self.assert_sound()
+        self.delete(server)
+        self.eventually(
+            self.reaped_statuses, lambda now: now == {'sub/v-0': 'HELD'}
+        )
+        self.assertEqual('ACTIVE', self.grow('sub').status)
+
+    def test_servers_stay_members_when_their_subgroup_is_defined_again(self):
+        workers = {'w': base.member(count=2)}
+        topology = {'groups': {'sub': {'members': workers}}}
+        self.uuid = self.hold_group(topology)['id']
+        self.grow('sub')
+        others = {'members': {'v': base.member()}}
+
+        self.put_topology(others)
+        self.assertEqual({'v': 'HELD', 'sub/w-0': 'LEAVING'}, self.statuses())
+        self.put_topology(topology)
+
+        self.assertEqual(
+            {'sub/w-0': 'ACTIVE', 'sub/w-1': 'HELD'}, self.statuses()
+        )
+        self.assert_sound()
+
+    def test_single_member_becomes_a_counted_one_and_back(self):
+        self.hold_workers(None, None)
+        self.grow()
+
+        self.put(2)
+        self.assertEqual({'w-0': 'ACTIVE', 'w-1': 'HELD'}, self.statuses())
+        self.put_topology({'members': {'w': base.member()}})
+
+        self.assertEqual({'w': 'ACTIVE'}, self.statuses())
+        self.assert_sound()
+
     def test_what_grew_is_shown_as_grown(self):
         self.hold_workers(1, 3)
         self.grow(), self.grow()

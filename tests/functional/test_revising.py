@@ -138,30 +138,21 @@ class TestRefusal(revising.RevisingTestCase):
             self.put(self.uuid, self.topology, outdated),
         )
 
-    def test_removal_of_a_member_with_a_server_is_a_conflict(self):
+    def test_server_is_pending_when_another_zone_is_described(self):
         self.redeem(self.uuid, 'a-1', 'm1.tiny')
+        in_zone = base.member(count=2, availability_zone='az1')
 
-        self.assertRefused(
-            409,
-            'Member a-1 is ACTIVE',
-            self.put(self.uuid, {'members': {'b': base.member()}}),
-        )
+        self.put_revision(self.uuid, {'members': {'a': in_zone}})
 
-    def test_change_of_the_zone_of_a_server_is_a_conflict(self):
-        self.redeem(self.uuid, 'a-1', 'm1.tiny')
-
-        self.assertRefused(
-            409,
-            'Member a-1 is ACTIVE',
-            self.put(
-                self.uuid,
-                {
-                    'members': {
-                        'a': base.member(count=2, availability_zone='az1')
-                    }
-                },
-            ),
-        )
+        pending = {
+            each['path']: each['pending']
+            for each in self.group(self.uuid)['members']
+        }
+        change = {
+            'from': {'availability_zone': None},
+            'to': {'availability_zone': 'az1'},
+        }
+        self.assertEqual({'a-0': None, 'a-1': change}, pending)
 
     def test_revision_of_a_released_group_is_a_conflict(self):
         self.act(self.uuid, 'release')

@@ -292,11 +292,11 @@ class TestResizing(ResizingTestCase):
         self.assertTrue(group['revision']['refusal']['conflict'])
         self.assertEqual(one(), group['topology'])
         self.assertEqual(before, (self.free(), self.of(uuid, user='admin')))
-        image = {'a': {**base.member(), 'availability_zone': 'az1'}}
+        volume = {'a': {'flavor': 'm1.tiny', 'boot_from_volume': True}}
         self.assertRefused(
             409,
-            'only the flavor of a running server',
-            self.put(uuid, {'members': image}),
+            'whether it boots from a volume',
+            self.put(uuid, {'members': volume}),
         )
         self.delete_group(uuid)
 

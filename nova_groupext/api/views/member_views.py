@@ -114,13 +114,11 @@ def _beyond_count(group):
             placed[member.member_set].append(member)
     fields = {}
     for described in group.member_sets:
-        counts = described.counts
-        count = counts.get('count', 1)
-        limit = counts.get('max_count', count)
+        wanted, limit = described.wanted, described.limit
         members = placed[described.path]
-        if len(members) > count:
+        if len(members) > wanted:
             members.sort(key=lambda each: paths.split_index(each.path))
-            for number, member in enumerate(members[count:], count + 1):
+            for number, member in enumerate(members[wanted:], wanted + 1):
                 fields[member.path] = {'grown': number <= limit}
                 if number > limit and member.server_uuid is not None:
                     fields[member.path]['status'] = states.LEAVING

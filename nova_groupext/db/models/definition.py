@@ -111,6 +111,8 @@ class MemberSet(base.Base):
     description = sa.Column(sa.JSON, nullable=False)
     # The flavor and image that Nova resolved for that input.
     resolved_request = sa.Column(sa.JSON, nullable=False)
+    # True if the definition has it no more, while servers of it are leaving.
+    is_left_out = sa.Column(sa.Boolean, nullable=False, default=False)
 
 
 class Member(base.Base):

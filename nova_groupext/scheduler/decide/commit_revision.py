@@ -14,7 +14,8 @@ that the group never owns less than before.
 Before the commit, an error releases what 1 to 3 have written; unless the quota
 is too small, the draft is decided again. After a crash the next owner of the
 lease does the same, or finishes the swap: see protocol.hold_plan,
-adopt.adoption and protocol.swap.
+adopt.adoption and protocol.swap. After the commit successors get the paths of
+the members that they become; the reaper does this as well.
 """
 
 import dataclasses
@@ -26,6 +27,7 @@ from nova_groupext import exception
 from nova_groupext import faultpoints
 from nova_groupext import notifications
 from nova_groupext import quota
+from nova_groupext.membership import settle_group
 from nova_groupext.objects import drafts
 from nova_groupext.objects import revisions
 from nova_groupext.objects import states
@@ -99,6 +101,7 @@ class _Commit:
             self._undo()
             return False
         if is_done:
+            settle_group.settle(self._context, self._group.id)
             self._report()
         return is_done
 

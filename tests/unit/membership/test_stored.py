@@ -216,13 +216,18 @@ class TestRevised(StoredCase):
             self.paths(request=M2, count=3),
         )
 
-    def test_servers_of_a_set_that_is_left_out_are_no_members(self):
+    def test_servers_of_a_set_that_is_left_out_are_last(self):
         draft = groups.unstored(
             **groups.members_of(groups.member_set('master', M2))
         )
 
         self.assertEqual(
-            [('master', 'master', None)], stored.revised(self.group, draft)
+            [
+                ('master', 'master', None),
+                ('workers/w-0', 'workers/w', None),
+                ('workers/w-1', 'workers/w', None),
+            ],
+            stored.revised(self.group, draft),
         )
 
 

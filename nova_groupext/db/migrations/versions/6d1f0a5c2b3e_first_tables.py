@@ -107,6 +107,7 @@ def upgrade():
         sa.Column('path', PATH, nullable=False),
         sa.Column('description', sa.JSON, nullable=False),
         sa.Column('resolved_request', sa.JSON, nullable=False),
+        sa.Column('is_left_out', sa.Boolean, nullable=False),
         _foreign_key('vrt_member_sets', 'group_id', 'vrt_groups', 'CASCADE'),
     )
     _index('vrt_member_sets', 'group_id')
