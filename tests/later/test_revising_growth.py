@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Revisions of groups that grow, shrink, and change what they describe."""
+
+from tests.functional import base
+from tests.functional import growing
+
+
+class TestRevising(growing.GrowingCase):
+    def test_grown_members_stay(self):
+        self.hold_workers(1, 3)
+        self.grow(), self.grow('w-5')
+
+        self.put(2, max_count=4)
+
+        self.assertEqual({'w-0': 'ACTIVE', 'w-5': 'ACTIVE'}, self.statuses())
+        self.put(3, max_count=4)
+        self.assertEqual(
+            {'w-0': 'ACTIVE', 'w-1': 'HELD', 'w-5': 'ACTIVE'}, self.statuses()
+        )
+        self.assert_sound()
+
+    def test_generation_counts_definitions_and_no_creates(self):
+        self.hold_workers(1, 3)
+        before = self.group(self.uuid)['generation']
+        self.grow(), self.grow()
+
+        self.assertEqual(before, self.group(self.uuid)['generation'])
+        self.put(1, max_count=3)
+        self.assertEqual(before, self.group(self.uuid)['generation'])
+        self.put(2, max_count=3)
+        self.assertEqual(before + 1, self.group(self.uuid)['generation'])
+
+    def test_servers_beyond_a_smaller_count_leave(self):
+        self.hold_workers(3, 3)
+        servers = [self.grow() for _number in range(3)]
+
+        self.put(1)
+
+        self.assertEqual(
+            {'w-0': 'ACTIVE', 'w-1': 'LEAVING', 'w-2': 'LEAVING'},
+            self.statuses(),
+        )
+        self.delete(servers[0])
+        self.eventually(
+            self.reaped_statuses,
+            lambda now: now == {'w-1': 'ACTIVE', 'w-2': 'LEAVING'},
+        )
+        self.put(2)
+        self.assertEqual({'w-1': 'ACTIVE', 'w-2': 'ACTIVE'}, self.statuses())
+        self.assert_sound()
+
+    def test_servers_of_a_member_that_is_left_out_leave(self):
+        self.hold_workers(2, 2)
+        server = self.grow()
+
+        self.put_topology(
+            {'groups': {'sub': {'members': {'v': base.member(count=1)}}}}
+        )
+
+        self.assertEqual(
+            {'w-0': 'LEAVING', 'sub/v-0': 'HELD'}, self.statuses()
+        )
+        self.assertNotIn('members', self.group(self.uuid)['topology'])
+        self.assert_refused(403)
+        self.assert_sound()
+        self.delete(server)
+        self.eventually(
+            self.reaped_statuses, lambda now: now == {'sub/v-0': 'HELD'}
+        )
+        self.assertEqual('ACTIVE', self.grow('sub').status)
+
+    def test_servers_stay_members_when_their_subgroup_is_defined_again(self):
+        workers = {'w': base.member(count=2)}
+        topology = {'groups': {'sub': {'members': workers}}}
+        self.uuid = self.hold_group(topology)['id']
+        self.grow('sub')
+        others = {'members': {'v': base.member()}}
+
+        self.put_topology(others)
+        self.assertEqual({'v': 'HELD', 'sub/w-0': 'LEAVING'}, self.statuses())
+        self.put_topology(topology)
+
+        self.assertEqual(
+            {'sub/w-0': 'ACTIVE', 'sub/w-1': 'HELD'}, self.statuses()
+        )
+        self.assert_sound()
+
+    def test_single_member_becomes_a_counted_one_and_back(self):
+        self.hold_workers(None, None)
+        self.grow()
+
+        self.put(2)
+        self.assertEqual({'w-0': 'ACTIVE', 'w-1': 'HELD'}, self.statuses())
+        self.put_topology({'members': {'w': base.member()}})
+
+        self.assertEqual({'w': 'ACTIVE'}, self.statuses())
+        self.assert_sound()
+
+    def test_what_grew_is_shown_as_grown(self):
+        self.hold_workers(1, 3)
+        self.grow(), self.grow()
+
+        self.assertEqual(
+            [('w-0', False), ('w-1', True)],
+            [(each['path'], each['grown']) for each in self.members()],
+        )
