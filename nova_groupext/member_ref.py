@@ -7,6 +7,8 @@ from nova_groupext_client import hints as client_hints
 
 GROUP_HINT = client_hints.GROUP
 MEMBER_HINT = client_hints.MEMBER
+#: Hint for any member of the group, as no path is empty
+ANY = '/'
 
 
 class MemberRef(typing.NamedTuple):
@@ -17,7 +19,7 @@ class MemberRef(typing.NamedTuple):
 
     @property
     def is_complete(self):
-        return bool(self.group and self.member)
+        return bool(self.group) and self.member is not None
 
 
 def from_spec(request_spec):
@@ -28,9 +30,15 @@ def from_spec(request_spec):
     hints = get_hints(request_spec)
     if GROUP_HINT not in hints and MEMBER_HINT not in hints:
         return None
+    member = _single_value(hints, MEMBER_HINT)
     return MemberRef(
-        _single_value(hints, GROUP_HINT), _single_value(hints, MEMBER_HINT)
+        _single_value(hints, GROUP_HINT), member and to_path(member)
     )
+
+
+def to_path(hint):
+    """Return the path in a hint; '' for any member of the group."""
+    return '' if hint == ANY else hint
 
 
 def get_hints(request_spec):

@@ -12,6 +12,7 @@ The filter goes after ``keystonecontext`` in the pipeline::
 
 import contextlib
 import functools
+import http
 
 from nova import exception as nova_exc
 from nova.api import wsgi as base_wsgi
@@ -26,6 +27,7 @@ from nova_groupext import member_ref
 from nova_groupext.api import descriptions
 from nova_groupext.api import groups
 from nova_groupext.api import resource
+from nova_groupext.api import server_groups
 from nova_groupext.db import engine
 from nova_groupext.membership import allowed
 from nova_groupext.membership import creates
@@ -40,6 +42,8 @@ from nova_groupext_client import hints as client_hints
 CREATES = ('servers', 'os-volumes_boot')
 HINTS = ('os:scheduler_hints', 'OS-SCH-HNT:scheduler_hints')
 OUR_HINTS = (member_ref.GROUP_HINT, member_ref.MEMBER_HINT)
+# What a body contains that has ours, or the one of server groups
+NAMES = (*OUR_HINTS, f'"{server_groups.HINT}"')
 # JSON escapes of the letters in a hint's name. They are rare in bodies: only
 # non-ASCII characters need escapes.
 ESCAPES = tuple(f'\\u00{digit}' for digit in range(4, 8))
@@ -49,7 +53,8 @@ FORCED = ('host', 'hypervisor_hostname')
 class HintsFilter(base_wsgi.Middleware):
     """Middleware that rejects servers with invalid hints.
 
-    A request that cannot contain our hints passes without being parsed.
+    A request that cannot contain them passes without being parsed. The hint of
+    Nova for server groups may name a VRT group, too: see server_groups.py.
     """
 
     def __init__(self, application):
@@ -58,16 +63,44 @@ class HintsFilter(base_wsgi.Middleware):
 
     @webob.dec.wsgify(RequestClass=wsgi.Request)
     def __call__(self, req):
-        if not _may_have_hints(req):
+        shown = server_groups.shown_id(req)
+        if shown is None and not _may_have_hints(req):
             return self.application
         with contextlib.suppress(
             nova_exc.InvalidAPIVersionString, nova_exc.InvalidGlobalAPIVersion
         ):
             req.set_api_version_request()
         try:
-            _check_request(req)
+            if shown is not None:
+                return self._show_server_group(req, shown)
+            return self._create(req)
         except webob.exc.HTTPException as exc:
             return wsgi.Fault(exc)
+
+    @resource.translate_errors
+    def _show_server_group(self, req, group_id):
+        response = req.copy().get_response(self.application)
+        if response.status_int == http.HTTPStatus.NOT_FOUND:
+            server_groups.show(req, group_id, response)
+        return response
+
+    @resource.translate_errors
+    def _create(self, req):
+        body = _read(req.body)
+        key, hints = _hints_of(body)
+        if any(name in hints for name in OUR_HINTS):
+            _check_request(req, body['server'], key, hints)
+        elif server_groups.HINT in hints:
+            response = req.copy().get_response(self.application)
+            if response.status_int != http.HTTPStatus.BAD_REQUEST:
+                return response
+            ours = server_groups.member_hints(
+                req.environ['nova.context'], hints
+            )
+            if ours is None:
+                return response
+            _check_request(req, body['server'], key, ours)
+            req.body = jsonutils.dump_as_bytes({**body, key: ours})
         return self.application
 
 
@@ -80,28 +113,30 @@ def _may_have_hints(req):
     return (
         last in CREATES
         and len(project) <= 1
-        and any(name.encode() in req.body for name in (*OUR_HINTS, *ESCAPES))
+        and any(name.encode() in req.body for name in (*NAMES, *ESCAPES))
     )
 
 
-@resource.translate_errors
-def _check_request(req):
-    body = _read(req.body)
+def _hints_of(body):
+    """Return (their key in the body, the hints); {} where there are none."""
     if not isinstance(body, dict) or not isinstance(body.get('server'), dict):
-        return  # Nova's schema has the better error.
+        return None, {}  # Nova's schema has the better error.
     # Nova reads the first if both keys are present.
     key = next((each for each in HINTS if each in body), None)
     hints = body.get(key)
-    if isinstance(hints, dict) and any(name in hints for name in OUR_HINTS):
-        hints = {name: _single(value) for name, value in hints.items()}
-        _check_hints(hints, validation.json_path('$', key))
-        _check_server(body['server'])
-        _check_members(
-            req.environ['nova.context'],
-            hints[member_ref.GROUP_HINT],
-            hints[member_ref.MEMBER_HINT],
-            body['server'],
-        )
+    return key, hints if isinstance(hints, dict) else {}
+
+
+def _check_request(req, server, key, hints):
+    hints = {name: _single(value) for name, value in hints.items()}
+    _check_hints(hints, validation.json_path('$', key))
+    _check_server(server)
+    _check_members(
+        req.environ['nova.context'],
+        hints[member_ref.GROUP_HINT],
+        member_ref.to_path(hints[member_ref.MEMBER_HINT]),
+        server,
+    )
 
 
 def _read(body):

@@ -3,6 +3,7 @@
 
 from collections.abc import Sequence
 from typing import Self
+import uuid
 
 from nova.context import RequestContext
 from oslo_utils import uuidutils
@@ -65,7 +66,12 @@ class VRTGroup(
         self.status = states.Group.PLANNING
         self.generation = self.definition_generation = 1
         row = self.to_row()
-        row.subgroups = [models.Subgroup(path=p) for p in self.subgroups]
+        is_draft = 'revises_id' in self and self.revises_id is not None
+        owner = self.get_row(context, self.revises_id) if is_draft else self
+        row.subgroups = [
+            models.Subgroup(path=path, uuid=subgroup_id(owner.uuid, path))
+            for path in self.subgroups
+        ]
         row.member_sets = [each.to_row() for each in self.member_sets]
         row.members = [member.to_row() for member in self.members]
         for relationship in self.relationships:
@@ -182,6 +188,11 @@ class VRTGroup(
     def is_exclusive(self) -> bool:
         """True if the group has an exclusive policy."""
         return not self.policy_types.isdisjoint(registry.exclusive_types())
+
+
+def subgroup_id(group_uuid: str, path: Path) -> str:
+    """Return the id of a subgroup, the same in all its definitions."""
+    return str(uuid.uuid5(uuid.UUID(group_uuid), path))
 
 
 def _member(

@@ -17,6 +17,7 @@ from nova_groupext.db.aliases import Condition
 from nova_groupext.objects import base
 from nova_groupext.objects import listing
 from nova_groupext.objects import states
+from nova_groupext.objects.aliases import Path
 from nova_groupext.objects.member import VRTMember
 
 if TYPE_CHECKING:
@@ -39,6 +40,24 @@ class GroupQueries(base.VRTObject):
         if group is None:
             raise exception.GroupNotFound(group=group_id)
         return group
+
+    @classmethod
+    def find_with_subgroup(
+        cls, context: RequestContext, uuid: str
+    ) -> tuple[Self, Path] | None:
+        """Return (group, path of a subgroup, '' for the group) of an id."""
+        subgroup = db.find_one(
+            context,
+            models.Subgroup,
+            models.Subgroup.uuid == uuid,
+            models.Subgroup.group_id == models.Group.id,
+            models.Group.revises_id.is_(None),
+        )
+        if subgroup is None:
+            group = cls.find(context, uuid)
+            return None if group is None else (group, '')
+        owner = cls.get_row(context, subgroup.group_id)
+        return cls.get(context, owner.uuid), subgroup.path
 
     @classmethod
     def get_owner(cls, context: RequestContext, member: VRTMember) -> Self:

@@ -66,7 +66,7 @@ class MemberQueries(base.VRTObject):
         """Return the members under a path, in the order of the description.
 
         :param path: of one member, a member set (members with a count), or a
-            subgroup
+            subgroup; '' for the group
         :raises: MemberNotFound as get_by_path() does
         """
         with contextlib.suppress(exception.MemberNotFound):
@@ -78,10 +78,11 @@ class MemberQueries(base.VRTObject):
         # LIKE ignores case on SQLite.
         below = f'{path}/'
         start = sa.func.substr(models.Member.path, 1, len(below))
+        is_below = (models.Member.member_set == path) | (start == below)
         rows = db.find(
             context,
             models.Member,
-            (models.Member.member_set == path) | (start == below),
+            *([is_below] if path else []),
             *_is_in_group(group_uuid, project_id),
             load=(models.Member.group, models.Member.described),
         )

@@ -26,6 +26,7 @@ EXTEND = ROOT % 'extend'
 PROPOSAL = ROOT % 'proposal'
 BOOT = ROOT % 'boot'
 ADOPT = ROOT % 'adopt'
+SERVER_GROUP = ROOT % 'server_group'
 
 COLLECTION = '/os-vrt-groups'
 GROUP = '/os-vrt-groups/{group_id}'
@@ -147,6 +148,13 @@ RULES = [
         ADOPT,
         'Turn existing servers of the project into members of a VRT group',
         ('POST', f'{ACTION} (adopt)'),
+    ),
+    _member_rule(
+        SERVER_GROUP,
+        'Use a VRT group or a subgroup where Nova takes a server group: the '
+        'scheduler hint group, and showing a server group',
+        ('POST', '/servers'),
+        ('GET', '/os-server-groups/{server_group_id}'),
     ),
     # The caller owns the servers, so admins cannot boot groups of others.
     _member_rule(

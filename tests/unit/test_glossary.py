@@ -62,6 +62,7 @@ PLAIN = frozenset(
         'filtered',
         'finding',
         'first',
+        'growing',
         'headers',
         'health',
         'held',

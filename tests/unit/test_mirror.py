@@ -34,6 +34,7 @@ ELSEWHERE = {
     'api/views/member_views': 'unit/api/views',
     'api/vrt_groups': 'functional/api/personas',
     'api/vrt_members': 'functional/api/changing',
+    'api/server_groups': 'functional/server_groups',
     'cloud/cloud': 'later/cloud_life',
     'cloud/command': 'unit/cmd/cloud',
     'cloud/components': 'functional/cloud/parts',

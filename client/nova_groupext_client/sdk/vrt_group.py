@@ -89,6 +89,8 @@ class VrtGroup(resource.Resource):
     #: Definition of the group: a dictionary with ``members``, ``groups``,
     #: ``policies`` and ``relationships``.
     topology = resource.Body('topology', type=dict)
+    #: Ids of its subgroups, by path: they stay the same.
+    subgroups = resource.Body('subgroups', type=dict)
     #: Time of the last change, an ISO 8601 text.
     updated_at = resource.Body('updated_at')
     #: Id of the user who created the group.

@@ -15,6 +15,7 @@ from nova_groupext.objects import drafts
 from nova_groupext.objects import states
 from nova_groupext.objects.boot import BOOTING
 from nova_groupext.objects.boot import STOPPED
+from nova_groupext.objects.group import subgroup_id
 from nova_groupext.objects.plan import VRTPlan
 
 COLLECTION = 'os-vrt-groups'
@@ -80,6 +81,9 @@ class GroupView(common.ViewBuilder):
             'user_id': group.user_id,
             **_times(group),
             'topology': describe.compose_topology(group),
+            'subgroups': {
+                path: subgroup_id(group.uuid, path) for path in group.subgroups
+            },
             'members': member_views.member_views(
                 group, plan, reservations, may_see_hosts
             ),

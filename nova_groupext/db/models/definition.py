@@ -95,9 +95,15 @@ class Group(base.Base):
 
 class Subgroup(base.Base):
     __tablename__ = 'vrt_subgroups'
+    __table_args__ = (
+        sa.Index('ix_vrt_subgroups_uuid', 'uuid'),
+        base.OPTIONS,
+    )
 
     group_id = base.group_key()
     path = sa.Column(base.PATH, nullable=False)
+    # The same after every revision, and in a draft
+    uuid = sa.Column(sa.String(36), nullable=False)
 
 
 class MemberSet(base.Base):

@@ -132,6 +132,58 @@ def server(member_hints, more_hints=None, key='os:scheduler_hints', **values):
     }
 
 
+class TestServerGroups(HintsCase):
+    def ask(self, hints, status=202):
+        """Send a new server; Nova answers its first request with a status."""
+        self.status = status
+        return self.send(server(hints, more_hints={}))
+
+    def nova(self, environ, start_response):
+        super().nova(environ, start_response)
+        start_response(
+            f'{self.status} Told', [('Content-Type', 'application/json')]
+        )
+        fault = {'badRequest': {'code': self.status, 'message': 'Told'}}
+        self.status = 202
+        return [json.dumps(fault).encode()]
+
+    def test_server_group_of_nova_costs_no_query(self):
+        self.ask({'group': uuidutils.generate_uuid()})
+
+        self.assertEqual(1, len(self.passed))
+        self.assertEqual([], self.queries)
+
+    def test_unknown_server_group_is_refused_by_nova(self):
+        for group in (uuidutils.generate_uuid(), 'name', None, ['a', 'b'], 7):
+            self.passed.clear()
+            self.ask({'group': group}, 400)
+            self.assertEqual(1, len(self.passed))
+
+    def test_hints_of_a_vrt_group_are_ours(self):
+        held = self.held()
+        group = held['vrt_group']
+
+        for given in (group, [group]):
+            self.passed.clear()
+            response = self.ask({'group': given, 'own': 'hint'}, 400)
+            self.assertEqual(202, response.status_int, response.text)
+            hints = json.loads(self.passed[1])['os:scheduler_hints']
+            self.assertEqual(
+                {'vrt_group': group, 'vrt_member': '/', 'own': 'hint'}, hints
+            )
+
+    def test_vrt_group_that_fits_no_server_is_refused_with_the_reason(self):
+        held = self.held()
+        self.status = 400
+        response = self.send(
+            server({'group': held['vrt_group']}, flavorRef='big')
+        )
+
+        self.assertEqual(409, response.status_int)
+        self.assertIn('its flavor is big', response.fault)
+        self.assertEqual(1, len(self.passed))
+
+
 class TestRefusals(HintsCase):
     def assertRefused(self, code, reason, body, **kwargs):
         response = self.send(body, **kwargs)

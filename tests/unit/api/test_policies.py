@@ -40,6 +40,7 @@ ALLOWED = {
     rules.PROPOSAL: MEMBERS,
     rules.BOOT: MEMBERS,
     rules.ADOPT: MEMBERS,
+    rules.SERVER_GROUP: MEMBERS,
 }
 
 

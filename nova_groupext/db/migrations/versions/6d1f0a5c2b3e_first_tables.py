@@ -97,9 +97,11 @@ def upgrade():
         'vrt_subgroups',
         sa.Column('group_id', sa.Integer, nullable=False),
         sa.Column('path', PATH, nullable=False),
+        sa.Column('uuid', sa.String(36), nullable=False),
         _foreign_key('vrt_subgroups', 'group_id', 'vrt_groups', 'CASCADE'),
     )
     _index('vrt_subgroups', 'group_id')
+    _index('vrt_subgroups', 'uuid')
 
     _create(
         'vrt_member_sets',

@@ -197,6 +197,7 @@ def _detail(for_admin):
         'updated_at': shapes.TIME_OR_NULL,
         'expires_at': shapes.TIME_OR_NULL,
         'topology': topology.NODE,
+        'subgroups': shapes.mapping(shapes.TEXT),
         'members': shapes.array(_member(for_admin)),
         'fault': _FAULT_OR_NULL,
         'refusal': _refusal(for_admin),
