@@ -181,7 +181,7 @@ class TestImages(growing.GrowingCase):
         change = {'from': {'image': UEFI}, 'to': {'image': CIRROS}}
         self.assertEqual({'w-0': change}, self.pending())
         self.rebuild(server, LIKE)
-        self.assertEqual(None, self.pending()['w-0'])
+        self.assertIsNone(self.pending()['w-0'])
 
     def rebuild(self, server, image_id):
         nova = self.cloud.nova('admin')

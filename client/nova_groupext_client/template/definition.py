@@ -20,6 +20,11 @@ from nova_groupext_client.template import scopes
 
 SECTIONS = ('members', 'groups', 'policies', 'relationships')
 #: JSON path of a topology in the API's error messages.
+COUNTS: tuple[
+    typing.Literal['min_count'],
+    typing.Literal['max_count'],
+    typing.Literal['max_surge'],
+] = ('min_count', 'max_count', 'max_surge')
 TOPOLOGY = '$.vrt_group.topology'
 _NUMBER_SUFFIX = re.compile(r'-\d+\Z')
 
@@ -184,9 +189,8 @@ class _Builder:
 
         :param path: path of the group
         """
-        counts = ('min_count', 'max_count', 'max_surge')
-        keys = entry.restricted_to((*counts, 'policies'), 'part of a member')
-        for name in counts:
+        keys = entry.restricted_to((*COUNTS, 'policies'), 'part of a member')
+        for name in COUNTS:
             if name in keys:
                 number = functions.resolve(keys[name], self._scope)
                 description[name] = number.integer()
