@@ -10,7 +10,9 @@ import copy
 import fixtures
 from nova import exception as nova_exc
 from nova.scheduler.client import report
+from novaclient import exceptions as client_exc
 
+from nova_groupext.cloud import image
 from tests.functional import base
 from tests.functional import invariants
 from tests.functional import moves
@@ -26,6 +28,8 @@ POLICIES = (
 SERVER_CREATING = (
     'adopt',
     'create_server',
+    'create_any',
+    'create_successor',
     'create_foreign_server',
     'fail_spawn',
 )
@@ -117,10 +121,22 @@ class GroupOperations(invariants.Invariants, moves.MovingTestCase):
         return member['server_id']
 
     def flavor_of(self, path):
-        return self.current['topology']['members'][path]['flavor']
+        return self.entry_of(path)['flavor']
+
+    def entry_of(self, path):
+        members = self.current['topology']['members']
+        return members.get(path) or members.get(path.rpartition('-')[0])
 
     def new_member(self):
-        return base.member(self.rng.choice(FLAVORS))
+        """Describe a single member, or some that may become more."""
+        member = base.member(
+            self.rng.choice(FLAVORS), max_surge=self.rng.randrange(2)
+        )
+        if self.rng.random() < 0.3:
+            count = self.rng.randrange(3)
+            more = self.rng.randrange(1, 3)
+            member.update(count=count, max_count=count + more)
+        return member
 
     # -- the definition ----------------------------------------------------
 
@@ -195,6 +211,38 @@ class GroupOperations(invariants.Invariants, moves.MovingTestCase):
         hints = base.member_hints(self.uuid, path)
         return self.boot(self.flavor_of(path), scheduler_hints=hints).status
 
+    @operation(weight=3)
+    def create_any(self):
+        """Create a server by the name of an entry, whatever is left of it."""
+        name = self.rng.choice(sorted(self.current['topology']['members']))
+        return f'{name}: {self.try_create(name)}'
+
+    @operation('ACTIVE', weight=2)
+    def create_successor(self, path):
+        return self.try_create(path)
+
+    def try_create(self, path):
+        entry = self.entry_of(path)
+        if entry is None:
+            return 'left out'
+        try:
+            server = self.boot(
+                entry['flavor'],
+                scheduler_hints=base.member_hints(self.uuid, path),
+            )
+        except client_exc.ClientException as exc:
+            self.assertIn(exc.code, (403, 409))
+            return exc.code
+        return server.status
+
+    @operation('ACTIVE', 'LEAVING')
+    def rebuild(self, path):
+        nova = self.cloud.nova('admin')
+        name = self.rng.choice(('cirros', 'cirros-next', 'cirros-uefi'))
+        server = self.server_of(path)
+        nova.servers.rebuild(server, image.image_id(name))
+        return name, self.wait_until_idle(server).status
+
     @operation('HELD')
     def fail_spawn(self, path):
         def spawn(*_args, **_kwargs):
@@ -205,7 +253,7 @@ class GroupOperations(invariants.Invariants, moves.MovingTestCase):
         with fixtures.MonkeyPatch('nova.virt.fake.FakeDriver.spawn', spawn):
             return self.create_server(path)
 
-    @operation('ACTIVE', 'SHELVED')
+    @operation('ACTIVE', 'SHELVED', 'LEAVING', weight=2)
     def delete_server(self, path):
         self.delete_servers(self.server_of(path))
 

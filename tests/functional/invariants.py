@@ -114,11 +114,17 @@ class Invariants:
         hosts = {}
         for member in self.current['members']:
             server = self.current_servers.get(member['server_id'])
+            has_server = member['status'] in ('ACTIVE', 'LEAVING')
             if member['status'] == 'HELD':
                 hosts[member['path']] = member['host']
-            elif member['status'] == 'ACTIVE' and server is not None:
+            elif has_server and server is not None:
                 hosts[member['path']] = self.server_host(server)
-        return hosts
+            if member['successor'] is not None:
+                successor = member['successor']['server_id']
+                hosts[successor] = self.server_host(
+                    self.current_servers[successor]
+                )
+        return {path: host for path, host in hosts.items() if host}
 
     def _policy_differences(self):
         """Compare broken strict policies with the reported drift."""
@@ -162,7 +168,7 @@ class Invariants:
             'HELD'
             if is_held or 'HELD' in statuses
             else 'ACTIVE'
-            if statuses & {'ACTIVE', 'SHELVED'}
+            if statuses & {'ACTIVE', 'SHELVED', 'LEAVING'}
             else self.current['status']
         )
         revision = self.current['revision'] or {}

@@ -172,11 +172,14 @@ class TestMember(base.GroupTestCase):
             self.assertEqual(expected, self.paths(name), name)
 
     def test_path_without_members_is_not_found(self):
-        for name in ('Workers', 'worker', 'work', 'workers/', '%', '', '/'):
+        for name in ('Workers', 'worker', 'work', 'workers/', '%', '/'):
             self.assertRaises(exception.MemberNotFound, self.paths, name)
         self.assertRaises(
             exception.MemberNotFound, self.paths, 'workers', 'other'
         )
+
+    def test_empty_path_has_all_members(self):
+        self.assertEqual(3, len(self.paths('')))
 
     def test_member_of_a_deleted_group_is_not_found(self):
         self.group.mark_deleted(self.context)
