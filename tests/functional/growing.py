@@ -4,6 +4,7 @@
 from novaclient import exceptions as nova_exc
 
 from nova_groupext.cloud import hosts
+from nova_groupext.cloud import image
 from nova_groupext.scheduler.audit import audit
 from tests import rounds
 from tests.functional import base
@@ -30,6 +31,25 @@ class GrowingCase(changing_cloud.ChangingCloudTestCase):
     def grow(self, path='w', **server):
         """Create a server by its hints and wait for it."""
         return self.redeem(self.uuid, path, 'm1.tiny', **server)
+
+    def boot_many(self, number):
+        """Build several servers by one request."""
+        nova = self.cloud.nova('demo')
+        reservation = nova.servers.create(
+            'many',
+            image.image_id('cirros'),
+            nova.flavors.find(name='m1.tiny'),
+            nics='none',
+            min_count=number,
+            reservation_id=True,
+            scheduler_hints=base.member_hints(self.uuid, 'w'),
+        )
+        servers = nova.servers.list(
+            search_opts={'reservation_id': reservation}
+        )
+        for server in servers:
+            self.addCleanup(self.delete_servers, server)
+        return [self.wait_for_build(each) for each in servers]
 
     def assert_refused(self, code, path='w', **server):
         error = self.assertRaises(

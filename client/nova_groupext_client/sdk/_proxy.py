@@ -287,6 +287,19 @@ class Proxy(proxy.Proxy):
             vrt_member.VrtMember, _in_url(path), group_id=_id(group)
         )
 
+    def find_member(self, group, path, ignore_missing=False):
+        """Return the VrtMember at a path.
+
+        :param ignore_missing: return None instead of raising
+        :raises: NotFoundException
+        """
+        try:
+            return self.get_member(group, path)
+        except exceptions.NotFoundException:
+            if ignore_missing:
+                return None
+            raise
+
     def create_member(self, group, **attrs):
         """Add a member, or more counted members.
 

@@ -14,6 +14,8 @@ class VrtCapabilities(resource.Resource):
     # Properties
     #: Version of the guaranteed features, such as ``1.0``; it only grows.
     version = resource.Body('version')
+    #: Names of what this version does.
+    features = resource.Body('features', type=list)
     #: Levels of the topology that policies can name, smallest first.
     scopes = resource.Body('scopes', type=list, list_type=str)
     #: {type: {parameter: JSON schema with ``required`` or ``default``}}

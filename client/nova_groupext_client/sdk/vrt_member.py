@@ -28,6 +28,8 @@ class VrtMember(resource.Resource):
     status = resource.Body('status')
     #: Id of the server that the member is, or is about to become.
     server_id = resource.Body('server_id')
+    #: End of its hold, or None.
+    expires_at = resource.Body('expires_at')
     #: Domains of the member: {level: opaque id, or name of a zone}.
     domains = resource.Body('domains', type=dict)
     #: Fault of the member: a dictionary with ``code``, ``message`` and

@@ -11,6 +11,15 @@ from nova_groupext.solver.policies import registry
 #: Version of the features that clients can rely on.
 VERSION = '1.0'
 
+#: What a cloud of this version does, for clients of several versions
+FEATURES = (
+    'growing',
+    'images_like_the_described',
+    'leaving_servers',
+    'server_group_hint',
+    'successors',
+)
+
 LIMITS = (
     'max_members',
     'max_depth',
@@ -22,6 +31,7 @@ LIMITS = (
     'default_expires_in',
     'max_expires_in',
     'max_hold_lifetime',
+    'max_waiting_creates_per_project',
 )
 
 
@@ -33,6 +43,7 @@ def view(quotas):
     return {
         'capabilities': {
             'version': VERSION,
+            'features': [*FEATURES],
             'scopes': vrt.levels(CONF),
             'policies': {
                 name: _parameters(name, schema)

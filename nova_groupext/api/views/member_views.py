@@ -5,6 +5,8 @@ import collections
 import hashlib
 import hmac
 
+from nova import utils
+
 from nova_groupext.api.views import faults
 from nova_groupext.conf import CONF
 from nova_groupext.objects import keys
@@ -133,12 +135,23 @@ def _member(group, member, plan, may_see_hosts):
         'path': member.path,
         'status': member.status,
         'server_id': member.server_uuid,
+        'expires_at': _expiry(group, member),
         'domains': domain_ids(group, placement.domains if placement else {}),
         'fault': faults.view_of(member),
     }
     if may_see_hosts:
         view['host'] = placement and placement.host
     return view
+
+
+def _expiry(group, member):
+    """Return when the hold of a member ends; None for other members.
+
+    One that waits for its server lasts as long as the server waits.
+    """
+    is_held = member.status == states.Member.HELD
+    is_free = is_held and member.reserved_for is None
+    return utils.isotime(group.expires_at) if is_free else None
 
 
 def _resize(member, reservation, may_see_hosts):

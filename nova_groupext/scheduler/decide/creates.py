@@ -246,9 +246,26 @@ def _refuse(context, draft, chosen):
 
 
 def _reason(context, draft):
-    """Return why a draft was refused, and what would help, as one text."""
+    """Return why a draft was refused, and what would help, as one text.
+
+    Nova cuts faults at 255 bytes, so the reason comes first. That fewer
+    servers would fit does not help one that asks for its place.
+    """
     plan = VRTPlan.find_newest(context, draft.id)
     answer = plan.answer if plan else {}
-    parts = [answer.get('reason') or {}, *answer.get('relaxations', ())[:1]]
-    texts = [draft.fault, *(each.get('text') for each in parts)]
-    return ' '.join(filter(None, texts))
+    relaxations = [
+        each
+        for each in answer.get('relaxations', ())
+        if not _leaves_out(each['change'])
+    ]
+    parts = [answer.get('reason') or {}, *relaxations[:1]]
+    texts = [each.get('text') for each in parts]
+    return '; '.join(filter(None, texts)) or draft.fault
+
+
+def _leaves_out(change):
+    """Check whether a change of the topology leaves members out."""
+    return any(
+        'min_count' in part or 'min_counts' in part
+        for part in change.get('together', [change])
+    )

@@ -122,6 +122,7 @@ class TestGroupView(base.GroupTestCase):
                 'path': 'workers/worker-0',
                 'status': 'TENTATIVE',
                 'server_id': None,
+                'expires_at': None,
                 'domains': {'host': host, 'rack': rack, 'zone': 'az1'},
                 'fault': None,
                 'resize': None,

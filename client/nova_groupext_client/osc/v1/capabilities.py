@@ -36,6 +36,7 @@ class ShowCapabilities(command.ShowOne):
         capabilities = self.vrt.get_capabilities()
         return zip(
             ('version', capabilities.version),
+            ('features', format_columns.ListColumn(capabilities.features)),
             ('scopes', format_columns.ListColumn(capabilities.scopes)),
             ('policies', _Policies(capabilities.policies)),
             ('limits', columns.Tree(capabilities.limits)),

@@ -15,6 +15,7 @@ _LIMITS = (
     'default_expires_in',
     'max_expires_in',
     'max_hold_lifetime',
+    'max_waiting_creates_per_project',
 )
 
 _QUOTAS = ('instances', 'cores', 'ram', 'held_members')
@@ -48,6 +49,7 @@ CAPABILITIES = shapes.response(
             'capabilities': shapes.closed(
                 {
                     'version': shapes.TEXT,
+                    'features': shapes.array(shapes.TEXT),
                     'scopes': shapes.array(shapes.TEXT),
                     'policies': shapes.mapping(shapes.mapping(_PARAMETER)),
                     'limits': shapes.closed(

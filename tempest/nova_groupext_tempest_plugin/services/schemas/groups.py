@@ -133,6 +133,7 @@ def _member(for_admin):
             'path': shapes.TEXT,
             'status': {'enum': list(MEMBER_STATUSES)},
             'server_id': shapes.TEXT_OR_NULL,
+            'expires_at': shapes.TIME_OR_NULL,
             'domains': _DOMAINS,
             'fault': _FAULT_OR_NULL,
             'resize': shapes.nullable(shapes.closed(resize)),
