@@ -190,6 +190,18 @@ class TestImages(growing.GrowingCase):
             nova.servers.get, lambda now: now.status == 'ACTIVE', server.id
         )
 
+    def test_shelved_server_may_be_described_with_another_image(self):
+        self.hold_workers(1, 1)
+        server = self.grow()
+        server.shelve()
+        self.eventually(
+            self.reaped_statuses, lambda now: now == {'w-0': 'SHELVED'}
+        )
+
+        self.put(1, image=UEFI)
+
+        self.assertEqual({'image': UEFI}, self.pending()['w-0']['to'])
+
     def test_pending_server_leaves_no_hold_of_the_former_description(self):
         self.hold_workers(1, 1)
         server = self.grow()

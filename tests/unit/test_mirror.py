@@ -97,7 +97,6 @@ ELSEWHERE = {
     'objects/revisions': 'unit/objects/swaps',
     'objects/sql_conditions': 'unit/objects/transitions',
     'objects/swap_results': 'unit/objects/swaps',
-    'objects/topology': 'unit/api/describe',
     'objects/watched_holds': 'services/reaper',
     'objects/work_queries': 'services/objects',
     'policies/rules': 'unit/api/policies',

@@ -216,6 +216,19 @@ class TestSettle(base.HeldGroupTestCase):
 
         self.assertEqual({'m-0': 'ACTIVE', 'm-1': 'TENTATIVE'}, self.end())
 
+    def test_set_that_was_left_out_goes_with_its_last_server(self):
+        self.group.member_sets[0].update_row(self.context, is_left_out=True)
+
+        self.assertEqual({'m-0': 'ACTIVE'}, self.end())
+        self.assertEqual(['m'], self.sets())
+        self.change('m-0', status=Member.TENTATIVE)
+
+        self.assertEqual({}, self.end())
+        self.assertEqual([], self.sets())
+
+    def sets(self):
+        return [each.path for each in self.get(self.group).member_sets]
+
     def test_members_stay_while_a_revision_is_planned(self):
         draft = groups.equal_members(1)
         drafts.store(self.context, self.get(self.group), draft)
