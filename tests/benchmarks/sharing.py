@@ -191,8 +191,11 @@ def report(what, alone_seconds, concurrent_seconds):
 
 
 @contextlib.contextmanager
-def planner(running):
-    """Run the planner as a process."""
+def planner(running, *, is_killed=False):
+    """Run the planner as a process.
+
+    :param is_killed: True to leave its heartbeat when it ends
+    """
     command = pathlib.Path(sys.executable).with_name('nova-groupext-planner')
     process = subprocess.Popen(
         [command, f'--config-file={running.state}/nova.conf'],
@@ -203,7 +206,7 @@ def planner(running):
     try:
         yield
     finally:
-        process.terminate()
+        process.kill() if is_killed else process.terminate()
         process.wait()
 
 

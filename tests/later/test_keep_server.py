@@ -82,11 +82,6 @@ class TestKeepServer(adopting.AdoptingTestCase):
         )
         self.assertIn('keep_server (--keep-server)', refused.text)
         self.assertRefused(
-            409,
-            'a-0, a-2 are ACTIVE: members with servers',
-            self.put(self.uuid, {'members': {'b': base.member()}}),
-        )
-        self.assertRefused(
             400, 'keep_server', self.remove_member('a-2', 'perhaps')
         )
         self.set_last('REDEEMING')

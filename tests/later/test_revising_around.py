@@ -48,14 +48,18 @@ class TestShelved(moves.MovingTestCase, revising.RevisingTestCase):
             'ACTIVE', self.member_statuses(self.group(self.uuid))['a-0']
         )
 
-    def test_shelved_member_is_neither_removed_nor_changed(self):
-        without = {'members': {'a-1': base.member()}}
+    def test_flavor_of_a_shelved_member_is_not_changed(self):
         larger = {'members': {'a': base.member('m1.medium', count=2)}}
 
-        for topology in (without, larger):
-            self.assertRefused(
-                409, 'Member a-0', self.put(self.uuid, topology)
-            )
+        self.assertRefused(409, 'Member a-0', self.put(self.uuid, larger))
+
+    def test_shelved_member_that_is_left_out_leaves(self):
+        group = self.put_revision(self.uuid, {'members': {'b': base.member()}})
+
+        self.assertEqual(
+            {'b': 'HELD', 'a-0': 'LEAVING', 'a-1': 'LEAVING'},
+            self.member_statuses(group),
+        )
 
 
 class TestShelvedMeanwhile(adopting.AdoptingTestCase):
