@@ -2,10 +2,13 @@
 """Relaxations of refusals, applied to a topology."""
 
 import copy
+import types
 
+from openstack import exceptions
 from oslotest import base
 
 from nova_groupext_client import relaxed_topology
+from nova_groupext_client.sdk import _relaxing
 
 RACKS = {'type': 'spread', 'scope': 'rack'}
 HOSTS = {'type': 'anti-affinity', 'scope': 'host', 'strict': True}
@@ -101,4 +104,22 @@ class TestRelaxed(base.BaseTestCase):
         ):
             self.assertRaises(
                 LookupError, relaxed_topology.apply, TOPOLOGY, change
+            )
+
+
+class TestNumbers(base.BaseTestCase):
+    def test_only_numbers_of_the_refusal_are_accepted(self):
+        group = types.SimpleNamespace(
+            id='1',
+            name='shop',
+            topology=TOPOLOGY,
+            refusal={'relaxations': [{'change': rule('', RACKS)}]},
+        )
+
+        relaxed = _relaxing.relax(group, 1)
+
+        self.assertFalse(relaxed['policies'][0]['strict'])
+        for number in (-1, 0, 2):
+            self.assertRaises(
+                exceptions.NotFoundException, _relaxing.relax, group, number
             )
