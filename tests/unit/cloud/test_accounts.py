@@ -2,6 +2,8 @@
 """Tokens and passwords of the try-out cloud's accounts."""
 
 import pathlib
+import subprocess
+import sys
 import tempfile
 
 from oslotest import base
@@ -38,6 +40,20 @@ class TestSecret(base.BaseTestCase):
         accounts.load_secret(self.file)
 
         self.assertEqual(before, self.secrets())
+
+    def test_every_process_makes_its_own_secret(self):
+        program = (
+            'from nova_groupext.cloud import accounts\n'
+            'print(accounts.ADMIN.token)'
+        )
+        [first], [second] = (
+            subprocess.check_output(
+                [sys.executable, '-c', program], text=True
+            ).split()
+            for _process in range(2)
+        )
+
+        self.assertNotEqual(first, second)
 
     def test_another_cloud_has_other_tokens(self):
         accounts.load_secret(self.file)
