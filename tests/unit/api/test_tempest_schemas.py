@@ -218,6 +218,20 @@ class TestGroups(SchemaCase, base.GroupTestCase):
                 page = self.view.page(self.req(), shown, shown[-1]['id'])
                 self.check(answer, page)
 
+    def test_answer_with_an_unlisted_or_missing_field_is_refused(self):
+        summary = self.view.summary(self.req(), self.group)
+        less = dict(summary)
+        del less['status']
+
+        for known, _may_see_hosts in self.viewers():
+            schema = known.list['response_body']
+            jsonschema.validate({'vrt_groups': [summary]}, schema)
+            for wrong in (less, {**summary, 'host': 'cmp-17'}):
+                self.assertRaises(
+                    jsonschema.ValidationError,
+                    *(jsonschema.validate, {'vrt_groups': [wrong]}, schema),
+                )
+
     def test_member_schemas_have_exactly_the_fields_shown(self):
         for known, may_see_hosts in self.viewers():
             shown = member_views.member_views(
