@@ -293,6 +293,15 @@ class TestTerms(SchemaCase):
         }
         self.assertKnown(member, plugin.topology.MEMBER)
 
+    def test_relationship_schema_accepts_parts_of_other_groups(self):
+        self.assertKnown(
+            schemas.OUTER_PART['properties'], plugin.topology.OUTER_PART
+        )
+        jsonschema.validate(
+            {'between': ['web', {'group': SERVER, 'path': 'db'}]},
+            plugin.topology.RELATIONSHIP,
+        )
+
     def test_policy_options_equal_the_planners(self):
         policies = schemas.group_policies()
         options = set().union(*(p['properties'] for p in policies.values()))
