@@ -101,6 +101,27 @@ class TestBackground(base.BaseTestCase):
         self.assertTrue(last.ended.wait(PATIENCE))
         self.assertEqual(['left', 'left left', *['last'] * 3], self.log)
 
+    def test_cancelled_work_is_not_started(self):
+        cancel, pending, last = (
+            Work(name, 1, self.log) for name in ('cancel', 'pending', 'last')
+        )
+        is_pending = threading.Event()
+        step = cancel.step
+
+        def abort():
+            is_pending.wait(PATIENCE)
+            self.background.abort()
+            self.background.add(last)
+            return step()
+
+        cancel.step = abort
+        self.background.add(cancel)
+        self.background.add(pending)
+        is_pending.set()
+
+        self.assertTrue(last.ended.wait(PATIENCE))
+        self.assertNotIn('pending', self.log)
+
     def test_threads_end_with_the_work(self):
         for _turn in range(2):
             self.run_all(Work('one', 1, self.log))
