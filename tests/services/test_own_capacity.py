@@ -69,6 +69,19 @@ class TestOwnCapacity(provider_trees.ProviderTreesTestCase):
             self.found({A: 1, B: 2}),
         )
 
+    def test_capacity_of_a_sharing_provider_is_not_that_of_the_host(self):
+        self.make_provider(
+            {B: 2}, None, [provider_trees.SHARES], [self.aggregate]
+        )
+        own = self.own_capacity()
+        request = provider_trees.make_request({A: 1, B: 2})
+        free = collections.defaultdict(collections.Counter)
+
+        self.assertEqual(1, len([*own.candidates(request)]))
+        own.add_to(free)
+
+        self.assertEqual({self.host: {(self.host, A): 1}}, free)
+
     def set_units(self, **units):
         """Change the inventory of the held class to two of certain units."""
         url = f'/resource_providers/{self.host}/inventories/{A}'
