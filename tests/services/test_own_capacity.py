@@ -93,10 +93,16 @@ class TestOwnCapacity(provider_trees.ProviderTreesTestCase):
 
         self.assertEqual([({self.host}, {(self.host, A)})], self.found({A: 1}))
 
-    def test_amount_beyond_the_units_is_no_candidate(self):
-        self.set_units(max_unit=1)
+    def test_amount_that_the_units_forbid_is_no_candidate(self):
+        for forbidden, units in (
+            (False, {}),
+            (True, {'max_unit': 1}),
+            (True, {'min_unit': 3}),
+            (True, {'step_size': 3}),
+        ):
+            self.set_units(**{'min_unit': 1, 'max_unit': 9, **units})
 
-        self.assertEqual([], self.found({A: 2}))
+            self.assertEqual(forbidden, not self.found({A: 2}), units)
 
     def test_request_with_numbered_groups_has_no_candidates(self):
         request = types.SimpleNamespace(
