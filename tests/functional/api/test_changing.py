@@ -56,6 +56,17 @@ class TestRenaming(ChangingCase):
         self.assertLess(abs(left - datetime.timedelta(hours=2)).seconds, 60)
         self.assertEqual(7200, group.expires_in)
 
+    def test_expires_in_does_not_extend_an_expired_group(self):
+        uuid = self.store_group(states.Group.HELD)
+        past = timeutils.utcnow() - datetime.timedelta(hours=1)
+        is_own = models.Group.uuid == uuid
+        db.compare_and_set(self.context, models.Group, is_own, expires_at=past)
+
+        response = self.put(uuid, expires_in=7200)
+
+        self.assertEqual(409, response.status_code, response.text)
+        self.assertIn('its holds are being released', response.text)
+
     def test_invalid_update_is_refused(self):
         uuid = self.store_group(states.Group.HELD)
         for code, reason, given in (
