@@ -99,7 +99,10 @@ class TestRenaming(ChangingCase):
 
 class TestGenerations(ChangingCase):
     def changed_as_it_is_read(self, uuid):
-        """Change a group as another client as soon as a request reads it."""
+        """Change a group as another client as soon as a request reads it.
+
+        Only once for each request, which is handled several times.
+        """
         find = groups.get_authorised
 
         def find_and_change(*args):
@@ -108,7 +111,9 @@ class TestGenerations(ChangingCase):
                 self.context,
                 models.Group,
                 models.Group.uuid == uuid,
+                models.Group.definition_generation == self.seen,
                 generation=models.Group.generation + 1,
+                definition_generation=self.seen + 1,
             )
             return found
 
@@ -121,8 +126,8 @@ class TestGenerations(ChangingCase):
     def test_concurrent_change_conflicts_and_is_kept(self):
         uuid = self.store_group(states.Group.HELD, topology=COUNTED)
         before = objects.VRTGroup.get(self.context, uuid)
+        self.seen = before.definition_generation
         self.changed_as_it_is_read(uuid)
-        seen = before.generation
         path = f'{functional.GROUPS}/{uuid}'
 
         for ask in (
@@ -142,13 +147,13 @@ class TestGenerations(ChangingCase):
             lambda seen: self.api().delete(path, params=seen),
             lambda seen: self.api().delete(f'{path}/members/a-4', params=seen),
         ):
-            response = ask({'generation': seen})
+            response = ask({'generation': self.seen})
             self.assertEqual(409, response.status_code, response.text)
             self.assertIn('has changed since', response.text)
-            seen += 1
+            self.seen += 1
 
         after = objects.VRTGroup.get(self.context, uuid)
-        self.assertEqual(seen, after.generation)
+        self.assertEqual(self.seen, after.definition_generation)
         self.assertEqual(
             [before.status, before.expires_at, before.members[0].status],
             [after.status, after.expires_at, after.members[0].status],
