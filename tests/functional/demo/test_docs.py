@@ -73,6 +73,25 @@ class TestDocs(base.BaseTestCase):
         for name, _check in status.Checks._upgrade_checks:
             self.assertIn(f'* - {name}\n', text)
 
+    def test_tasks_of_operators_are_documented(self):
+        for page, *texts in (
+            (
+                'admin/holds.rst',
+                'Looking at holds with osc-placement\n===',
+                'When Placement is restarted\n===',
+                'When no planner comes back\n===',
+            ),
+            (
+                'install.rst',
+                'It does not read\n    ``nova-scheduler.conf``',
+                'DROP TABLE',
+                'cp share/nova-groupext/systemd/*.service',
+            ),
+        ):
+            content = (SOURCE / page).read_text()
+            for text in texts:
+                self.assertIn(text, content)
+
     def test_every_policy_type_and_parameter_is_documented(self):
         types = schemas.group_policies()
         parameters = {
