@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Completeness of the documentation, and the answer to its example."""
 
+import configparser
 import contextlib
 import io
 import json
@@ -129,6 +130,15 @@ class TestDocs(base.BaseTestCase):
                 if not (ROOT / 'nova_groupext' / name).exists()
                 and not (ROOT / name).exists()
             ],
+        )
+
+    def test_unit_of_the_scheduler_stops_that_of_nova(self):
+        unit = configparser.ConfigParser()
+        unit.read(ROOT / 'etc/systemd/nova-groupext-scheduler.service')
+
+        self.assertEqual(
+            'nova-scheduler.service openstack-nova-scheduler.service',
+            unit['Unit'].get('Conflicts'),
         )
 
     def _finds(self, page, words):
