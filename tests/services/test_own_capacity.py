@@ -104,6 +104,16 @@ class TestOwnCapacity(provider_trees.ProviderTreesTestCase):
 
             self.assertEqual(forbidden, not self.found({A: 2}), units)
 
+    def test_hold_without_an_inventory_is_no_candidate(self):
+        own = own_capacity.OwnCapacity(
+            *(self.context, self.client),
+            *(provider_trees.make_holds(self.host, B), lambda: None),
+        )
+
+        self.assertEqual(
+            [], [*own.candidates(provider_trees.make_request({B: 2}))]
+        )
+
     def test_request_with_numbered_groups_has_no_candidates(self):
         request = types.SimpleNamespace(
             to_querystring=lambda: f'resources1={A}:1'
