@@ -4,6 +4,7 @@
 import datetime
 import types
 
+import fixtures
 from nova import exception as nova_exc
 from oslo_utils import uuidutils
 
@@ -117,3 +118,35 @@ class TestMove(base.HeldGroupTestCase):
         self.assertEqual(
             [], objects.VRTMove.list_by_group(self.context, self.group.id)
         )
+
+
+class TestExclusive(base.HeldGroupTestCase):
+    """Hosts with free capacity, but without a reservation for the server."""
+
+    def allowed(self, *policies):
+        group = self.create(policies=[*policies], relationships=[])
+        found = group, group.members[0]
+        any_move = types.SimpleNamespace(allows=lambda _location: True)
+        for owner, name, replacement in (
+            (destinations.utils, 'request_is_rebuild', lambda _spec: False),
+            (destinations, 'find_member', lambda *_args: found),
+            (destinations, 'Move', lambda *_args: any_move),
+        ):
+            self.useFixture(fixtures.MockPatchObject(owner, name, replacement))
+        host = types.SimpleNamespace(
+            uuid=uuidutils.generate_uuid(),
+            host='cmp-1',
+            nodename='cmp-1',
+            allocation_candidates=[{'allocations': {}, 'mappings': {}}],
+        )
+        ref = types.SimpleNamespace(
+            group=group.uuid, _asdict=lambda: {'group': '', 'member': ''}
+        )
+        spec = types.SimpleNamespace(instance_uuid=uuidutils.generate_uuid())
+        return destinations.allowed_hosts(self.context, ref, spec, [host])
+
+    def test_member_of_an_exclusive_group_needs_a_reservation(self):
+        exclusive = groups.policy('', {'type': 'exclusive', 'scope': 'host'})
+
+        self.assertEqual([], self.allowed(exclusive))
+        self.assertEqual(1, len(self.allowed()))
