@@ -7,6 +7,7 @@ their heartbeats are still young. Meanwhile servers of no group are created.
 """
 
 import argparse
+from concurrent import futures
 import contextlib
 import dataclasses
 import statistics
@@ -22,6 +23,9 @@ from nova_groupext.cloud import image
 from nova_groupext.cloud import with_groups
 from nova_groupext.conf import CONF
 from tests.benchmarks import sharing
+
+# Name of the servers that wait
+WAITING = 'waiting'
 
 FOURTH = accounts.Account('fourth', 'fourth')
 PROJECTS = ('demo', 'other', 'admin', FOURTH.name)
@@ -44,21 +48,22 @@ class Waiting:
 
     def create(self):
         return self._nova.servers.create(
-            'w',
+            WAITING,
             image.image_id('cirros'),
             self._nova.flavors.find(name='m1.tiny'),
             nics='none',
             scheduler_hints={'vrt_group': self._group, 'vrt_member': 'w'},
         )
 
-    def end_of(self, server):
-        """Wait until a server is not built any more; return that time."""
-        while server.status == 'BUILD':
-            time.sleep(0.2)
-            server = self._nova.servers.get(server)
-        if server.status != 'ERROR':
-            raise RuntimeError(server.status)
-        return time.monotonic()
+    def waiting(self):
+        """Return the ids of the servers that are still being built.
+
+        :raises: RuntimeError if one was built, though no planner runs
+        """
+        found = self._nova.servers.list(search_opts={'name': WAITING})
+        if any(each.status == 'ACTIVE' for each in found):
+            raise RuntimeError('a server was built')
+        return {each.id for each in found if each.status == 'BUILD'}
 
 
 def boot(nova):
@@ -76,23 +81,31 @@ def boot(nova):
         raise RuntimeError(server.fault)
 
 
-def create_all(waiting, creates):
-    """Create servers in all projects; return when each create has ended."""
-    ends = []
+class Creates(threading.Thread):
+    """Creates of all projects at once, watched by one thread.
 
-    def create(each):
-        server = each.create()
-        began = time.monotonic()
-        ends.append(each.end_of(server) - began)
+    :ivar seconds: {server id: seconds until it was not built any more}
+    """
 
-    threads = [
-        threading.Thread(target=create, args=(each,))
-        for _number in range(creates // len(waiting))
-        for each in waiting
-    ]
-    for each in threads:
-        each.start()
-    return threads, ends
+    def __init__(self, waiting, number):
+        super().__init__()
+        self._waiting = waiting
+        with futures.ThreadPoolExecutor(number) as threads:
+            made = threads.map(
+                lambda each: (each.create().id, time.monotonic()),
+                waiting * (number // len(waiting)),
+            )
+            self._began = dict(made)
+        self.seconds = {}
+
+    def run(self):
+        while len(self.seconds) < len(self._began):
+            still = set().union(*(each.waiting() for each in self._waiting))
+            now = time.monotonic()
+            for server, began in self._began.items():
+                if server not in still:
+                    self.seconds.setdefault(server, now - began)
+            time.sleep(0.5)
 
 
 def main(argv=None):
@@ -116,11 +129,12 @@ def main(argv=None):
         nova = running.nova('demo')
         boot(nova)
         alone = [sharing.timed(boot, nova) for _each in range(args.boots)]
-        threads, ends = create_all(waiting, args.creates)
+        creates = Creates(waiting, args.creates)
+        creates.start()
         beside = [sharing.timed(boot, nova) for _each in range(args.boots)]
-        still = sum(each.is_alive() for each in threads)
-        for each in threads:
-            each.join()
+        still = args.creates - len(creates.seconds)
+        creates.join()
+        ends = creates.seconds.values()
         sharing.report('an ordinary boot', alone, beside)
         limit = CONF.vrt.redeem_replacement_time_limit
         print(  # noqa: T201
