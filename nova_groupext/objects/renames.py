@@ -15,11 +15,16 @@ from nova_groupext.objects.lease import VRTLease
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.objects.plan import VRTPlan
 
+# Prefix of paths within the transaction: no path begins with a slash.
+BETWEEN = '/'
+
 
 def rename(
     context: RequestContext, lease: VRTLease, new_paths: Mapping[int, Path]
 ) -> None:
     """Give members of a group other paths, in its newest plan as well.
+
+    One may get the former path of another one.
 
     :param new_paths: {member id: path}
     :raises: GenerationConflict when a member has a server by now, or another
@@ -28,20 +33,24 @@ def rename(
 
     def work() -> None:
         is_taken = models.Member.path.in_(new_paths.values())
+        is_other = models.Member.id.not_in(new_paths)
         is_own = models.Member.group_id == lease.group_id
-        if db.count(context, models.Member, is_own, is_taken):
+        if db.count(context, models.Member, is_own, is_taken, is_other):
             raise exception.GenerationConflict(group=lease.group_id)
         rows = db.find(context, models.Member, models.Member.id.in_(new_paths))
         paths = {row.path: new_paths[row.id] for row in rows}
-        for member_id, path in new_paths.items():
-            if not VRTMember.update_rows(
-                context,
-                models.Member.id == member_id,
-                models.Member.status.not_in(states.MEMBER_HAS_SERVER),
-                models.Member.reserved_for.is_(None),
-                path=path,
-            ):
-                raise exception.GenerationConflict(group=lease.group_id)
+        # All paths are free before the first is given again.
+        between = {row.id: f'{BETWEEN}{row.id}' for row in rows}
+        for step in (between, new_paths):
+            for member_id, path in step.items():
+                if not VRTMember.update_rows(
+                    context,
+                    models.Member.id == member_id,
+                    models.Member.status.not_in(states.MEMBER_HAS_SERVER),
+                    models.Member.reserved_for.is_(None),
+                    path=path,
+                ):
+                    raise exception.GenerationConflict(group=lease.group_id)
         plan = VRTPlan.find_newest(context, lease.group_id)
         if plan is not None:
             plan.rename(context, paths)

@@ -74,7 +74,6 @@ ELSEWHERE = {
     'faultpoints': 'services/kills',
     'member_ref': 'unit/api/hints',
     'membership/allowed': 'unit/membership/stored',
-    'objects/renames': 'functional/growing',
     'objects/adoptions': 'services/adopting',
     'objects/base': 'unit/objects/group',
     'objects/boot': 'functional/api/boot',
