@@ -49,14 +49,18 @@ def keeps_no_hold(context: RequestContext, member: VRTMember) -> bool:
     )
     if any(row.succeeds is not None for row in rows):
         roster = stored.read(_read_group(context, member.group_id))
-        own = next(each for each in roster.members if each.row == member.id)
-        if own.is_successor or settling.has_follower(roster, own):
+        own = [each for each in roster.members if each.row == member.id]
+        if any(
+            each.is_successor or settling.has_follower(roster, each)
+            for each in own
+        ):
             return True
     placed = [
         row
         for row in rows
         if row.member_set == member.member_set
         and row.status in states.MEMBER_PLACED
+        and row.succeeds is None
     ]
     return len(placed) > member.described.wanted
 

@@ -209,10 +209,29 @@ class TestSettle(base.HeldGroupTestCase):
                 settle_group.keeps_no_hold(self.context, self.member(each))
             )
 
+    def test_successor_of_another_server_takes_no_hold_away(self):
+        self.change('m-1', status=Member.ACTIVE)
+        self.change('m-2', status=Member.TENTATIVE)
+        self.describe(count=2)
+        self.add_successor('m-0', 'm-0')
+
+        self.assertFalse(
+            settle_group.keeps_no_hold(self.context, self.member('m-1'))
+        )
+
+    def test_successor_that_has_ended_meanwhile_may_be_asked_about(self):
+        ended = self.member(self.add_successor('m-0', 'm-0'))
+        self.change('m-2', status=Member.ACTIVE, succeeds='m-0')
+        ended.update_row(self.context, status=Member.FAILED)
+
+        self.assertTrue(settle_group.keeps_no_hold(self.context, ended))
+
+    def describe(self, **counts):
+        self.group.member_sets[0].update_row(self.context, description=counts)
+
     def test_member_that_is_missing_is_described(self):
         self.end()
-        counts = {'count': 2, 'max_count': self.MAX_COUNT}
-        self.group.member_sets[0].update_row(self.context, description=counts)
+        self.describe(count=2, max_count=self.MAX_COUNT)
 
         self.assertEqual({'m-0': 'ACTIVE', 'm-1': 'TENTATIVE'}, self.end())
 
