@@ -9,7 +9,8 @@ from nova_groupext.solver.aliases import Path
 OUTSIDE = '/'
 
 _NUMBER = re.compile(r'-\d+\Z')
-_INDEXED = re.compile(r'(.+)-(0|[1-9]\d*)', re.DOTALL)
+# Nine digits are enough, and fewer than int() refuses.
+_INDEXED = re.compile(r'(.+)-(0|[1-9][0-9]{0,8})', re.DOTALL)
 # A successor's path name ends with the id of its server.
 _SUCCESSOR = re.compile(r'(.+)\+[0-9a-f]{32}', re.DOTALL)
 
