@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Update of a group's name, description and expiry without planning."""
 
+from nova_groupext import exception
 from nova_groupext import notifications
 from nova_groupext.api import extend
 from nova_groupext.api import groups
@@ -20,8 +21,8 @@ def rename(context, group, attributes):
 
     :param attributes: the ``vrt_group`` of a PUT without a topology
     :raises: GenerationConflict, InvalidInput; GroupStateConflict while the
-        group or its revision is planned, or after it expired; the errors of
-        extend.allowed_seconds()
+        group or its revision is planned, or after it expired; GroupGrowing;
+        the errors of extend.allowed_seconds()
     """
     groups.check_generation(group, attributes['generation'])
     values = {k: v for k, v in attributes.items() if k != 'generation'}
@@ -37,6 +38,8 @@ def rename(context, group, attributes):
         )
     draft = VRTGroup.drafts_by_group(context, [group.id]).get(group.id)
     if draft is not None and draft.status == states.Group.PLANNING:
+        if draft.is_for_creates:
+            raise exception.GroupGrowing(group=group.uuid)
         raise group.conflict(
             'a revision of it is being planned; retry when planning has ended'
         )
