@@ -30,17 +30,19 @@ def replan(context, group, movable_paths=None):
     if group.status == states.Group.PLANNING:
         raise _planning_conflict(group)
     draft = _present_draft(context, group)
+    _set_members(group, draft)
     paths = [member.path for member in group.members]
     draft.movable_paths = movable_paths or sorted(paths)
     return _store(context, group, draft)
 
 
-def revise(context, group, attributes, parsed):
+def revise(context, group, attributes, parsed, removed=None):
     """Store the revised definition of a group.
 
     :param group: VRTGroup
     :param attributes: the ``vrt_group`` of a PUT, with a topology
     :param parsed: the same topology, as a Topology
+    :param removed: path of a member that is removed, whatever server it has
     :returns: the VRTGroup to be planned: the group itself if nothing of it is
         held, else its draft
     :raises: GenerationConflict, GroupStateConflict, MemberStateConflict,
@@ -50,6 +52,7 @@ def revise(context, group, attributes, parsed):
     _check_state(group)
     related.check(context, group.project_id, parsed, group)
     draft = _draft(context, group, attributes, parsed)
+    _set_members(group, draft, removed=removed)
     return _store(context, group, draft)
 
 
@@ -65,6 +68,7 @@ def adopt(context, group, servers):
     """
     _check_state(group)
     draft = _present_draft(context, group)
+    _set_members(group, draft, adopted=servers)
     draft.hold_when_planned = True
     for member in draft.members:
         member.server_uuid = servers.get(member.path)
@@ -108,6 +112,7 @@ def _present_draft(context, group):
 
 
 def _draft(context, group, attributes, parsed):
+    """Return a draft whose members are still to be set."""
     unchanged = {
         'name': group.name,
         'description': group.description,
@@ -122,17 +127,19 @@ def _draft(context, group, attributes, parsed):
     requests = _requests(context, group, parsed)
     for member_set in draft.member_sets:
         member_set.resolved_request = requests[member_set.path]
-    if not draft.keep_server:
-        _keep_servers(group, draft)
     return draft
 
 
-def _keep_servers(group, draft):
+def _set_members(group, draft, **changes):
     """Give a draft the members that the group has after its revision.
 
     Member sets that it leaves out stay for their servers, which are leaving.
+
+    :param changes: see stored.revised()
     """
-    revised = stored.revised(group, draft)
+    revised = stored.revised(
+        group, draft, drops_servers=draft.keep_server, **changes
+    )
     described = {each.path: each for each in draft.member_sets}
     for each in group.member_sets:
         if each.path not in described and any(

@@ -96,7 +96,8 @@ class VRTMemberController(wsgi.Controller):
             del node['members'][name]
         else:
             node['members'][name] = decreased
-        self._revise(context, group, topology, keep_server)
+        removed = path if keep_server and member_set != path else None
+        self._revise(context, group, topology, keep_server, removed)
 
     @staticmethod
     def _members(req, group_id):
@@ -109,7 +110,9 @@ class VRTMemberController(wsgi.Controller):
             groups.may_see_hosts(context, group),
         )
 
-    def _revise(self, context, group, topology, keep_server=False):
+    def _revise(
+        self, context, group, topology, keep_server=False, removed=None
+    ):
         attributes = {
             'generation': group.definition_generation,
             'topology': topology,
@@ -117,7 +120,9 @@ class VRTMemberController(wsgi.Controller):
         }
         parsed = describe.read_topology(topology)
         groups.check_exclusive(context, group, parsed)
-        group_to_plan = revise.revise(context, group, attributes, parsed)
+        group_to_plan = revise.revise(
+            *(context, group, attributes, parsed), removed
+        )
         groups.accept(context, group, 'revise', self._planner, group_to_plan)
 
 

@@ -6,6 +6,7 @@ of the member it is named after, or of its member set, and its server's id.
 """
 
 from collections.abc import Collection
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from nova_groupext.membership import revising
@@ -62,7 +63,12 @@ def read(
 
 
 def revised(
-    group: 'VRTGroup', draft: 'VRTGroup'
+    group: 'VRTGroup',
+    draft: 'VRTGroup',
+    adopted: Mapping[Path, str] | None = None,
+    removed: Path | None = None,
+    *,
+    drops_servers: bool = False,
 ) -> list[tuple[Path, Path, Path | None]]:
     """Return the members of a group after its revision by a draft.
 
@@ -73,10 +79,19 @@ def revised(
     stay such: see settle_group.py.
 
     :param draft: its member sets are resolved; its members do not matter
+    :param adopted: {path: uuid} of the servers that members get by it
+    :param removed: path of a member that it removes, whatever server it has
+    :param drops_servers: whether servers that are too many leave at once
     :returns: [(path, path of the member set, path that it succeeds)] in the
         order of the draft; servers of member sets that it leaves out are last
     """
     roster = read(group)
+    for member in [each for each in roster.members if not each.is_successor]:
+        if member.path == removed:
+            roster.remove([member])
+        elif member.path in (adopted or {}):
+            member.status = states.Member.REDEEMING
+            member.server = adopted[member.path]
     requests = _requests(group)
     before = {each.path: each for each in group.member_sets}
     member_sets = {}
@@ -88,6 +103,8 @@ def revised(
         request = requests[each.path] if is_same else CHANGED
         member_sets[each.path] = _member_set(each, request)
     revising.revise(roster, member_sets)
+    if drops_servers:
+        _remove_leaving(roster)
     rows = {member.id: member for member in group.members}
     order = {path: number for number, path in enumerate(member_sets)}
     members = sorted(
@@ -103,6 +120,14 @@ def revised(
         else (each.path, each.member_set, None)
         for each in members
     ]
+
+
+def _remove_leaving(roster: Roster) -> None:
+    """Remove servers beyond the limits, and successors of sets left out."""
+    for path in {each.member_set for each in roster.members}:
+        roster.remove(roster.leaving(path))
+        if path not in roster.member_sets:
+            roster.remove(roster.successors_of(path))
 
 
 def path_of(member: Member) -> Path:

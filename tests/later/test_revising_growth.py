@@ -104,3 +104,49 @@ class TestRevising(growing.GrowingCase):
             [('w-0', False), ('w-1', True)],
             [(each['path'], each['grown']) for each in self.members()],
         )
+
+    def test_member_that_is_removed_takes_no_other_server_along(self):
+        self.uuid = self.hold_group(
+            {
+                'members': {
+                    'db': base.member(),
+                    'w': base.member(count=1, max_count=4),
+                }
+            }
+        )['id']
+        self.grow('db')
+        servers = [self.grow() for _number in range(3)]
+
+        response = self.api().delete(
+            f'{base.GROUPS}/{self.uuid}/members/db',
+            params={'keep_server': 'true'},
+        )
+
+        self.assertEqual(202, response.status_code, response.text)
+        self.eventually(
+            self.group, lambda now: now['revision'] is None, self.uuid
+        )
+        self.assertEqual(
+            {f'w-{number}': each.id for number, each in enumerate(servers)},
+            self.servers(),
+        )
+
+    def test_member_with_any_index_adopts_a_server(self):
+        self.hold_workers(2, 2)
+        first, second = self.grow('w-0'), self.grow('w-7')
+        self.delete(second)
+        self.eventually(
+            self.reaped_statuses,
+            lambda now: now == {'w-0': 'ACTIVE', 'w-7': 'TENTATIVE'},
+        )
+        adopted = self.boot('m1.tiny')
+
+        self.act(self.uuid, 'adopt', {'servers': {'w-7': adopted.id}})
+
+        self.eventually(
+            self.servers,
+            lambda now: now == {'w-0': first.id, 'w-7': adopted.id},
+        )
+
+    def servers(self):
+        return {each['path']: each['server_id'] for each in self.members()}

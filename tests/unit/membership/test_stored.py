@@ -200,6 +200,35 @@ class TestRevised(StoredCase):
     def test_servers_beyond_the_definition_stay(self):
         self.assertEqual(['workers/w-0', 'workers/w-1'], self.paths(count=1))
 
+    def test_servers_beyond_the_definition_may_leave(self):
+        self.change('workers/w-2', status=Member.ACTIVE)
+        self.describe(count=1, max_count=4)
+        draft = self.make(count=1, max_count=2)
+
+        for removed, stay in (
+            (None, ['workers/w-0', 'workers/w-1']),
+            ('workers/w-0', ['workers/w-1', 'workers/w-2']),
+        ):
+            revised = stored.revised(
+                self.group, draft, removed=removed, drops_servers=True
+            )
+            left = [each[0] for each in revised if each[0] != 'master']
+            self.assertEqual(stay, left)
+
+    def test_member_that_adopts_a_server_keeps_its_path(self):
+        self.change('workers/w-2', status=Member.TENTATIVE)
+        self.change('workers/w-0', status=Member.TENTATIVE)
+        self.describe(count=2)
+
+        revised = stored.revised(
+            *(self.group, self.make(count=2)), {'workers/w-2': uuids.third}
+        )
+
+        self.assertEqual(
+            ['workers/w-1', 'workers/w-2'],
+            [each[0] for each in revised if each[0] != 'master'],
+        )
+
     def test_missing_members_get_free_indexes(self):
         self.group.members.pop(2)
 
