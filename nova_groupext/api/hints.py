@@ -243,7 +243,7 @@ def _check_placeable(context, group_uuid, path, server, error):
         choices = allowed.choose(
             *(group, path, matching),
             [str(index) for index in range(number)],
-            functools.partial(servers.find_gone, context.elevated()),
+            functools.partial(servers.find_ending, context.elevated()),
         )
     except creates.Refused as exc:
         _refuse(path, server, exc.obstacle, error)

@@ -33,26 +33,28 @@ def choose(
     hint: Path,
     matching: Collection[Path],
     servers: Sequence[str],
-    find_gone: Callable[[list[str]], Collection[str]],
+    find_ending: Callable[
+        [list[str]], tuple[Collection[str], Collection[str]]
+    ],
 ) -> list[creates.Choice]:
     """Return the members that some servers would become.
 
     :param matching: paths of the member sets that describe such servers
     :param servers: uuids of the servers, or other names for them
-    :param find_gone: returns which of some servers do not exist any more;
-        called only if that matters
+    :param find_ending: returns which of some servers have ended, and which
+        are being deleted; called only if that matters
     :raises: creates.Refused
     """
     with contextlib.suppress(creates.Refused):
         return _choose(group, hint, matching, servers)
-    gone = find_gone(
+    ended, deleting = find_ending(
         [
             member.server_uuid
             for member in group.members
             if member.status in HAS_SERVER
         ]
     )
-    return _choose(group, hint, matching, servers, gone)
+    return _choose(group, hint, matching, servers, ended, deleting)
 
 
 def _choose(
@@ -60,9 +62,10 @@ def _choose(
     hint: Path,
     matching: Collection[Path],
     servers: Sequence[str],
-    gone: Collection[str] = (),
+    ended: Collection[str] = (),
+    deleting: Collection[str] = (),
 ) -> list[creates.Choice]:
     return creates.choose(
-        stored.read(group, matching, gone),
-        *(hint, servers, stored.MATCHING, stored.MATCHING),
+        stored.read(group, matching, ended),
+        *(hint, servers, stored.MATCHING, stored.MATCHING, deleting),
     )

@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Servers that are replaced: by successors, and with other images."""
 
+import threading
+
+import fixtures
+from nova import exception as nova_exc
+from nova.conductor import manager
+from nova.virt import fake
+
 from nova_groupext.cloud import image
 from tests.functional import growing
 
@@ -214,3 +221,60 @@ class TestImages(growing.GrowingCase):
         )
         self.assertEqual('ACTIVE', self.grow(image=UEFI).status)
         self.assert_sound()
+
+
+class TestAgain(growing.GrowingCase):
+    """Servers that are created again by their names, at once."""
+
+    def setUp(self):
+        super().setUp()
+        self.hold_workers(1, 1)
+
+    def fail(self, target, fail):
+        """Create a server that fails at a function of Nova's."""
+        with fixtures.MonkeyPatch(target, fail):
+            self.assertEqual('ERROR', self.grow('w-0').status)
+
+    def assert_created_again(self):
+        server = self.grow('w-0')
+        self.assertEqual('ACTIVE', server.status, vars(server))
+        self.assertEqual({'w-0': 'ACTIVE'}, self.statuses())
+        self.assert_sound()
+
+    def test_member_of_a_server_in_cell0_is_free(self):
+        schedule = manager.ComputeTaskManager._schedule_instances
+
+        def fail(*args, **kwargs):
+            schedule(*args, **kwargs)
+            raise nova_exc.NoValidHost(reason='the answer was lost')
+
+        self.fail(
+            'nova.conductor.manager.ComputeTaskManager._schedule_instances',
+            fail,
+        )
+
+        self.assert_created_again()
+
+    def test_member_of_a_failed_build_is_free(self):
+        def fail(*_args, **_kwargs):
+            raise nova_exc.BuildAbortException(instance_uuid='', reason='')
+
+        self.fail('nova.virt.fake.FakeDriver.spawn', fail)
+
+        self.assert_created_again()
+
+    def test_create_is_to_be_repeated_while_a_server_is_deleted(self):
+        goes_on = threading.Event()
+        destroy = fake.FakeDriver.destroy
+
+        def wait(*args, **kwargs):
+            goes_on.wait(60)
+            return destroy(*args, **kwargs)
+
+        self.useFixture(
+            fixtures.MonkeyPatch('nova.virt.fake.FakeDriver.destroy', wait)
+        )
+        self.grow().delete()
+        self.addCleanup(goes_on.set)
+
+        self.assert_refused(409)

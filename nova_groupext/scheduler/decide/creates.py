@@ -26,6 +26,7 @@ in 4        a draft; perhaps a prepared swap     the same, after it finished
 A create that is not open any more holds nothing: its scheduler has given up.
 """
 
+import contextlib
 import dataclasses
 
 from nova_groupext import exception
@@ -38,6 +39,8 @@ from nova_groupext.objects import renames
 from nova_groupext.objects import states
 from nova_groupext.objects.create import VRTCreate
 from nova_groupext.objects.group import VRTGroup
+from nova_groupext.objects.hold import VRTHold
+from nova_groupext.objects.lease import VRTLease
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.objects.plan import VRTPlan
 from nova_groupext.scheduler.follow import server_changes
@@ -91,6 +94,16 @@ class _Chosen:
         ]
 
 
+@dataclasses.dataclass(frozen=True)
+class _OwnLease:
+    """The lease that a planner has, for a step that takes it by itself."""
+
+    lease: VRTLease
+
+    def owning(self, *_args):
+        return contextlib.nullcontext(self.lease)
+
+
 def place_open(context, placement_client, lease, group_uuid, decide_draft):
     """Place the members for the open creates of a group once.
 
@@ -98,10 +111,16 @@ def place_open(context, placement_client, lease, group_uuid, decide_draft):
 
     :param decide_draft: decides a draft; called with the group, its lease and
         the draft
-    :raises: GroupNotFound
+    :raises: GroupNotFound, PlacementUnavailable when a swap is unfinished
     """
     group = VRTGroup.get(context, group_uuid)
-    server_changes.follow_servers(context, placement_client, None, group)
+    server_changes.follow_servers(
+        context, placement_client, _OwnLease(lease), group
+    )
+    if VRTHold.list_open(context, group.id):
+        raise exception.PlacementUnavailable(
+            reason='the capacity of a server is being taken back'
+        )
     settle_group.settle(context, group.id)
     group = VRTGroup.get(context, group_uuid)
     waiting = VRTCreate.list_open(context, group.id)

@@ -7,6 +7,7 @@ import enum
 from nova import context as nova_context
 from nova import exception as nova_exc
 from nova import objects
+from nova.compute import task_states
 from nova.compute import vm_states
 from oslo_log import log as logging
 
@@ -47,6 +48,7 @@ class Server:
     :ivar node: the compute node's name
     :ivar is_moving: whether the server may soon be on another host
     :ivar is_shelved: whether it has left its host and may come back
+    :ivar is_deleting: whether Nova is deleting it
     :ivar flavor: the database id of its flavor
     :ivar image: the id of its image, '' if it was booted from a volume
     """
@@ -56,6 +58,7 @@ class Server:
     node: str | None = None
     is_moving: bool = False
     is_shelved: bool = False
+    is_deleting: bool = False
     flavor: int | None = None
     image: str = ''
 
@@ -94,13 +97,22 @@ def read_image(context, server_uuid):
         return server.image_meta.obj_to_primitive()
 
 
-def find_gone(context, uuids):
-    """Return the set of those uuids whose servers do not exist any more.
+def find_ending(context, uuids):
+    """Return (uuids of servers that have ended, of those being deleted).
 
-    A server for which Nova has found no host does not exist.
+    A server for which Nova has found no host has ended; so has a failed build,
+    which is in ERROR and on no host.
     """
     found = read(context, uuids)
-    return {uuid for uuid, each in found.items() if each.outcome in _GONE}
+    ended = {uuid for uuid, each in found.items() if _has_ended(each)}
+    deleting = {uuid for uuid, each in found.items() if each.is_deleting}
+    return ended, deleting - ended
+
+
+def _has_ended(server):
+    if server.outcome == ServerOutcome.IN_ERROR:
+        return server.host is None and not server.is_shelved
+    return server.outcome in _GONE
 
 
 def is_first_boot(context, server_uuid):
@@ -195,6 +207,7 @@ def _server(cell, instance):
         # resize that waits for its confirmation is a VM state.
         is_moving=is_busy or instance.vm_state == vm_states.RESIZED,
         is_shelved=instance.vm_state == vm_states.SHELVED_OFFLOADED,
+        is_deleting=instance.task_state == task_states.DELETING,
         flavor=instance.instance_type_id,
         image=instance.image_ref or '',
     )

@@ -205,10 +205,10 @@ class RedeemPath:
             for each in allowed.member_sets_for(group, ref.member)
             if self._mismatch_error(context, each, spec) is None
         ]
-        find_gone = functools.partial(servers.find_gone, context)
+        find_ending = functools.partial(servers.find_ending, context)
         try:
             allowed.choose(
-                group, ref.member, matching, server_uuids, find_gone
+                group, ref.member, matching, server_uuids, find_ending
             )
         except creates.Refused:
             return False

@@ -261,12 +261,12 @@ class TestRevised(StoredCase):
 
 
 class TestPlaceable(StoredCase):
-    def obstacle(self, hint='workers/w', number=1, gone=()):
+    def obstacle(self, hint='workers/w', number=1, gone=(), deleting=()):
         names = [str(index) for index in range(number)]
         try:
             allowed.choose(
                 *(self.group, hint, ['workers/w'], names),
-                lambda uuids: {*gone} & {*uuids},
+                lambda uuids: ({*gone} & {*uuids}, {*deleting} & {*uuids}),
             )
         except creates.Refused as exc:
             return exc.obstacle
@@ -290,6 +290,11 @@ class TestPlaceable(StoredCase):
                     *(self.group, 'workers/w', ['workers/w'], ['0'], fail)
                 )
             ),
+        )
+
+    def test_server_that_is_being_deleted_is_waited_for(self):
+        self.assertEqual(
+            Obstacle.CHANGING, self.obstacle(number=3, deleting=[uuids.first])
         )
 
     def test_member_sets_are_those_at_or_below_a_hint(self):
