@@ -40,11 +40,11 @@ class EndStates:
             for path, locations in present.destinations.items()
             if path in placements
         }
-        # {path of a successor: path of the member that it names}
+        # Paths of the members that successors name
         self._succeeded = {
-            member.path: member.succeeds
+            member.succeeds
             for member in group.members
-            if member.is_successor and member.succeeds in placements
+            if member.path in placements and member.succeeds in placements
         }
         # {path: host ids} that the member may be on until all moves end.
         self._moved = {
@@ -79,9 +79,12 @@ class EndStates:
         }
 
     def _ends_of(self, path):
-        """Return the sets of members that may be gone when a member stays."""
-        succeeded = self._succeeded.get(path)
-        return [{path}, {path, succeeded}] if succeeded else [{path}]
+        """Return the sets of members that may be gone when a member stays.
+
+        Its own present place does not count, nor does a server that it, or
+        another successor, names.
+        """
+        return [{path}, *({path, each} for each in self._succeeded - {path})]
 
     def _allows(self, path, host, nodes_of, absent):
         others = {

@@ -73,8 +73,15 @@ class TestEndStates(base.BaseTestCase):
             ends = self.replaced(spread, host)
             self.assertEqual(rejected, ends.rejected_members({'a+': host}))
 
-    def replaced(self, policy, host):
-        members = groups.single_members(['a', 'b', 'a+'])
+    def test_member_is_rejected_where_another_will_be_missed(self):
+        """Hosts differ by one while ``a`` is there, and then by two."""
+        spread = {'type': 'spread', 'scope': 'host', 'max_skew': 1}
+        for host, rejected in (('y', {'c'}), ('x', set())):
+            ends = self.replaced(spread, 'y', c=host, d='x')
+            self.assertEqual(rejected, ends.rejected_members({'c': host}))
+
+    def replaced(self, policy, host, **others):
+        members = groups.single_members(['a', 'b', 'a+', *others])
         members['members'][2].succeeds = 'a'
         group = groups.unstored(
             subgroups=[],
@@ -84,7 +91,10 @@ class TestEndStates(base.BaseTestCase):
         )
         placements = {
             path: groups.placement(each, 1)
-            for path, each in (('a', 'x'), ('b', 'y'), ('a+', host))
+            for path, each in (
+                *(('a', 'x'), ('b', 'y'), ('a+', host)),
+                *others.items(),
+            )
         }
         present = locations.MemberLocations({}, {}, {})
         return end_states.EndStates(None, group, placements, {}, present)
