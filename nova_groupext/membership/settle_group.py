@@ -76,13 +76,13 @@ def settle(context: RequestContext, group_id: int) -> None:
 
     def work() -> bool:
         if not _is_being_changed(context, group_id):
-            _end_reservations(context, group_id)
+            has_changed = _end_reservations(context, group_id)
             group = _read_group(context, group_id)
             roster = stored.read(group)
             settling.settle(roster)
             _end_holds_beyond_count(roster)
-            _store(context, group, roster)
-            transitions.derive_status(context, group_id)
+            if _store(context, group, roster) or has_changed:
+                transitions.derive_status(context, group_id)
         return True
 
     db.with_row_lock(context, models.Group, work, id=group_id)
@@ -155,17 +155,22 @@ def _is_being_changed(context: RequestContext, group_id: int) -> bool:
     )
 
 
-def _end_reservations(context: RequestContext, group_id: int) -> None:
-    """Free the members that are reserved for servers that do not come."""
+def _end_reservations(context: RequestContext, group_id: int) -> bool:
+    """Free the members that are reserved for servers that do not come.
+
+    :returns: whether there were any
+    """
     creates = VRTCreate.list_unended(context, group_id)
     awaited = [uuid for each in creates for uuid in each.server_uuids]
-    VRTMember.update_rows(
-        context,
-        models.Member.group_id == group_id,
-        models.Member.status == states.Member.HELD,
-        models.Member.reserved_for.is_not(None),
-        models.Member.reserved_for.not_in(awaited),
-        reserved_for=None,
+    return bool(
+        VRTMember.update_rows(
+            context,
+            models.Member.group_id == group_id,
+            models.Member.status == states.Member.HELD,
+            models.Member.reserved_for.is_not(None),
+            models.Member.reserved_for.not_in(awaited),
+            reserved_for=None,
+        )
     )
 
 
@@ -177,10 +182,11 @@ def _end_holds_beyond_count(roster: Roster) -> None:
         )
 
 
-def _store(context: RequestContext, group: VRTGroup, roster: Roster) -> None:
-    """Store the members as a roster has them."""
+def _store(context: RequestContext, group: VRTGroup, roster: Roster) -> bool:
+    """Store the members as a roster has them; return whether any differ."""
     kept = {each.row: each for each in roster.members if each.row is not None}
-    _drop(context, group, [m.id for m in group.members if m.id not in kept])
+    dropped = [m.id for m in group.members if m.id not in kept]
+    _drop(context, group, dropped)
     new_paths = {}
     for member in group.members:
         settled = kept.get(member.id)
@@ -195,17 +201,18 @@ def _store(context: RequestContext, group: VRTGroup, roster: Roster) -> None:
             new_paths[member.path] = values['path']
             member.update_row(context, **values)
     described = {each.path: each for each in group.member_sets}
-    for member in roster.members:
-        if member.row is None:
-            new = VRTMember.tentative(
-                member.path, described[member.member_set]
-            ).to_row()
-            new.group_id = group.id
-            db.create_all(context, [new])
+    missing = [each for each in roster.members if each.row is None]
+    for member in missing:
+        new = VRTMember.tentative(
+            member.path, described[member.member_set]
+        ).to_row()
+        new.group_id = group.id
+        db.create_all(context, [new])
     _delete_sets(context, group, roster)
     plan = new_paths and VRTPlan.find_newest(context, group.id)
     if plan:
         plan.rename(context, new_paths)
+    return bool(dropped or new_paths or missing)
 
 
 def _delete_sets(

@@ -235,6 +235,19 @@ class TestSettle(base.HeldGroupTestCase):
 
         self.assertEqual({'m-0': 'ACTIVE', 'm-1': 'TENTATIVE'}, self.end())
 
+    def test_group_that_is_settled_stays_unchanged(self):
+        self.add_successor('m-0', 'm-0')
+        self.end()
+        before = self.get(self.group)
+
+        self.end()
+
+        now = self.get(self.group)
+        self.assertEqual(
+            (before.generation, before.updated_at),
+            (now.generation, now.updated_at),
+        )
+
     def test_set_that_was_left_out_goes_with_its_last_server(self):
         self.group.member_sets[0].update_row(self.context, is_left_out=True)
 
