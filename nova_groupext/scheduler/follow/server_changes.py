@@ -178,8 +178,8 @@ class _MemberUpdate:
     def _take_back(self):
         """Hold again the capacity of a server that will not be built.
 
-        If its group no longer holds anything, or needs no hold instead of the
-        server, release the capacity.
+        If its group no longer holds anything, or needs no such hold instead of
+        the server, release the capacity.
         """
         if self._is_being_taken_back():
             return
@@ -193,6 +193,8 @@ class _MemberUpdate:
         if (
             self._hold is None
             or not has_holds
+            # The hold does not match the member's description.
+            or self._member.server_request is not None
             or settle_group.keeps_no_hold(self._context, self._member)
         ):
             self._empty(MEMBER_STATUS_AFTER[ServerOutcome.UNSCHEDULED])

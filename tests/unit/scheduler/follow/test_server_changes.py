@@ -87,6 +87,15 @@ class TestFollowServers(FollowTestCase):
 
         self.assert_held_again()
 
+    def test_capacity_of_another_description_is_not_taken_back(self):
+        [member] = self.deployment.group(self.uuid).members
+        former = {**member.resolved_request, 'flavor_id': 'former'}
+        member.update_row(self.context, server_request=former)
+
+        self.follow(ServerOutcome.UNSCHEDULED)
+
+        self.assert_state('FAILED', 'RELEASED')
+
     def test_capacity_is_not_taken_back_without_leases(self):
         self.follow(ServerOutcome.UNSCHEDULED, has_leases=False)
 
