@@ -9,6 +9,7 @@ A server that was resized or rebuilt as its member is described is not pending
 any more; with an image that requires something else of hosts it is pending.
 """
 
+from nova import exception as nova_exc
 from oslo_log import log as logging
 
 from nova_groupext import faultpoints
@@ -126,7 +127,8 @@ def _record_image(context, member, server):
     image = {'image': described['image'], 'image_id': described['image_id']}
     if server.image != described['image_id']:
         own = _image(context, member.server_uuid, server.image)
-        if image_needs(own) == image_needs(present['image']):
+        # Without an image the server is gone: the next round follows that.
+        if own is None or image_needs(own) == image_needs(present['image']):
             return
         if image_needs(own) != image_needs(described['image']):
             image = {'image': own, 'image_id': server.image}
@@ -140,12 +142,18 @@ def _record_image(context, member, server):
 
 
 def _image(context, server_uuid, image_id):
-    """Return the ImageMeta of a server, which Nova is asked for once."""
+    """Return the ImageMeta of a server, which Nova is asked for once.
+
+    :returns: None if the server is gone
+    """
     key = server_uuid, image_id
     if key not in _images:
         if len(_images) == MAX_IMAGES:
             _images.clear()
-        _images[key] = servers.read_image(context, server_uuid)
+        try:
+            _images[key] = servers.read_image(context, server_uuid)
+        except nova_exc.NotFound:
+            return None
     return _images[key]
 
 

@@ -2,6 +2,7 @@
 """Unit tests of ``nova_groupext/scheduler/protocol/record_location.py``."""
 
 import fixtures
+from nova import exception as nova_exc
 from nova import objects
 from oslo_db import exception as db_exc
 
@@ -126,12 +127,13 @@ class TestRecordLocation(base.ProtocolTestCase):
 
         self.assertEqual(('ACTIVE', [self.provider], []), self.hosts())
 
-    def rebuild(self, described, image, present=None):
+    def rebuild(self, described, image, present=None, error=None):
         """Record a server on its host; return what is stored of it.
 
         :param described: properties of the image 'old', which is described
         :param image: id of the server's image, which has no properties
         :param present: id of the image that it had before
+        :param error: raised by Nova when the image is read
         """
         member = self.deployment.member(self.uuid, 'm-0')
         request = {
@@ -148,7 +150,9 @@ class TestRecordLocation(base.ProtocolTestCase):
         nothing = objects.ImageMeta.from_dict({}).obj_to_primitive()
         self.useFixture(
             fixtures.MockPatchObject(
-                servers, 'read_image', return_value=nothing
+                *(servers, 'read_image'),
+                return_value=nothing,
+                side_effect=error,
             )
         )
         self.record(self.provider, image=image)
@@ -159,6 +163,13 @@ class TestRecordLocation(base.ProtocolTestCase):
         uefi = {'hw_firmware_type': 'uefi'}
 
         self.assertEqual('other', self.rebuild(uefi, 'other'))
+
+    def test_server_that_goes_meanwhile_stays_as_it_is(self):
+        gone = nova_exc.InstanceNotFound(instance_id='gone')
+
+        self.assertIsNone(
+            self.rebuild({'hw_firmware_type': 'uefi'}, 'other', error=gone)
+        )
 
     def test_image_that_requires_the_same_is_not_pending(self):
         self.assertIsNone(self.rebuild({}, 'like'))
