@@ -148,7 +148,7 @@ class TestKeepServer(adopting.AdoptingTestCase):
         )
         self.assertEqual('Success', self.move('migrate', server)[0])
         self.reap()
-        self.assertEqual({'a-0'}, set(self.planned_hosts(self.uuid)))
+        self.assertEqual({'a-0', 'a-1'}, set(self.planned_hosts(self.uuid)))
 
     def test_death_at_any_point_removes_the_member_or_keeps_it(self):
         server = self.servers['a-2']
