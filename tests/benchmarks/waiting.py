@@ -126,9 +126,9 @@ def main(argv=None):
         with sharing.planner(running, is_killed=True):
             for each in waiting:
                 each.prepare(args.creates)
-        nova = running.nova('demo')
-        boot(nova)
-        alone = [sharing.timed(boot, nova) for _each in range(args.boots)]
+            nova = running.nova('demo')
+            boot(nova)
+            alone = [sharing.timed(boot, nova) for _each in range(args.boots)]
         creates = Creates(waiting, args.creates)
         creates.start()
         beside = [sharing.timed(boot, nova) for _each in range(args.boots)]
