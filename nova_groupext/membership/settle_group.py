@@ -114,22 +114,19 @@ def list_groups(context: RequestContext) -> list[int]:
     for (
         group_id,
         member_set,
-        status,
         reserved_for,
         succeeds,
     ) in db.find_columns(
         context,
         (
             *(models.Member.group_id, models.Member.member_set),
-            *(models.Member.status, models.Member.reserved_for),
-            models.Member.succeeds,
+            *(models.Member.reserved_for, models.Member.succeeds),
         ),
         models.Member,
         models.Member.group_id.in_(candidates),
     ):
         numbers[group_id, member_set] += 1
-        is_reserved = status == states.Member.HELD and reserved_for is not None
-        if is_reserved or succeeds is not None:
+        if reserved_for is not None or succeeds is not None:
             found.add(group_id)
     found |= {
         key[0]
@@ -166,7 +163,6 @@ def _end_reservations(context: RequestContext, group_id: int) -> bool:
         VRTMember.update_rows(
             context,
             models.Member.group_id == group_id,
-            models.Member.status == states.Member.HELD,
             models.Member.reserved_for.is_not(None),
             models.Member.reserved_for.not_in(awaited),
             reserved_for=None,

@@ -232,6 +232,7 @@ def _reset_members_without_holds(
         ~is_held,
         status=states.Member.TENTATIVE,
         held_since=None,
+        reserved_for=None,
     )
 
 

@@ -94,6 +94,18 @@ class TestSettle(base.HeldGroupTestCase):
         self.assertEqual('HELD', status)
         self.assertIsNone(self.member(path).reserved_for)
 
+    def test_member_without_a_hold_is_free_when_its_server_is_gone(self):
+        for path in ('m-0', 'm-1', 'm-2'):
+            self.change(path, status=Member.TENTATIVE)
+        self.change('m-0', reserved_for=uuids.server)
+        self.assertEqual(
+            [self.group.id], settle_group.list_groups(self.context)
+        )
+
+        self.assertEqual({'m-0': 'TENTATIVE'}, self.end())
+
+        self.assertIsNone(self.member('m-0').reserved_for)
+
     def test_members_that_nobody_misses_go(self):
         self.change('m-1', status=Member.TENTATIVE)
         self.change('m-2', status=Member.FAILED)
