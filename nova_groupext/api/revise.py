@@ -49,7 +49,10 @@ def revise(context, group, attributes, parsed, removed=None):
         LimitExceeded, TooManyPlanned, InvalidInput
     """
     groups.check_generation(group, attributes['generation'])
-    _check_state(group)
+    is_given_up = any(
+        each.status == states.Member.RELEASED for each in group.members
+    )
+    _check_state(group, is_given_up=is_given_up)
     related.check(context, group.project_id, parsed, group)
     draft = _draft(context, group, attributes, parsed)
     _set_members(group, draft, removed=removed)
@@ -75,10 +78,15 @@ def adopt(context, group, servers):
     return _store(context, group, draft)
 
 
-def _check_state(group):
+def _check_state(group, *, is_given_up=True):
+    """Refuse to revise a group that is being planned, or was given up.
+
+    :param is_given_up: False if a group without holds was not: its holds have
+        expired, or its servers have gone
+    """
     if group.status == states.Group.PLANNING:
         raise _planning_conflict(group)
-    if group.status == states.Group.RELEASED:
+    if group.status == states.Group.RELEASED and is_given_up:
         raise group.conflict(
             'it has no held members; replan it or create a new group'
         )

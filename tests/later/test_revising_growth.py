@@ -148,5 +148,24 @@ class TestRevising(growing.GrowingCase):
             lambda now: now == {'w-0': first.id, 'w-7': adopted.id},
         )
 
+    def test_group_without_servers_or_holds_is_revised(self):
+        for count, expected in (
+            (1, {'w-0': 'HELD', 'w-1': 'HELD'}),
+            (0, {'w-0': 'HELD'}),
+        ):
+            self.hold_workers(count, 2)
+            self.delete(self.grow())
+            self.eventually(self.reaped_status, 'RELEASED'.__eq__)
+
+            self.put(count + 1, max_count=3)
+
+            self.eventually(self.reaped_status, 'HELD'.__eq__)
+            self.assertEqual(expected, self.statuses())
+            self.assert_sound()
+
+    def reaped_status(self):
+        self.reaped_statuses()
+        return self.group(self.uuid)['status']
+
     def servers(self):
         return {each['path']: each['server_id'] for each in self.members()}
