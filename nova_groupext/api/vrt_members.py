@@ -217,7 +217,7 @@ def _decrease(present, path):
             'can be removed; to give another one up, release it, or delete '
             'its server if it has one',
         )
-    if last == 0:
+    if last == 0 and 'max_count' not in present:
         return None
     decreased = {**present, 'count': last}
     if 'min_count' in present:

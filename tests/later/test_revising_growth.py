@@ -116,19 +116,23 @@ class TestRevising(growing.GrowingCase):
         )['id']
         self.grow('db')
         servers = [self.grow() for _number in range(3)]
+        expected = {f'w-{n}': each.id for n, each in enumerate(servers)}
 
+        self.let_go('db')
+
+        self.assertEqual(expected, self.servers())
+        self.let_go('w-0')
+        del expected['w-0']
+        self.assertEqual(expected, self.servers())
+
+    def let_go(self, path):
         response = self.api().delete(
-            f'{base.GROUPS}/{self.uuid}/members/db',
+            f'{base.GROUPS}/{self.uuid}/members/{path}',
             params={'keep_server': 'true'},
         )
-
         self.assertEqual(202, response.status_code, response.text)
         self.eventually(
             self.group, lambda now: now['revision'] is None, self.uuid
-        )
-        self.assertEqual(
-            {f'w-{number}': each.id for number, each in enumerate(servers)},
-            self.servers(),
         )
 
     def test_member_with_any_index_adopts_a_server(self):
