@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Revisions of groups that grow, shrink, and change what they describe."""
 
+import threading
+
+import fixtures
+
 from tests.functional import base
 from tests.functional import growing
 
@@ -124,6 +128,31 @@ class TestRevising(growing.GrowingCase):
         self.let_go('w-0')
         del expected['w-0']
         self.assertEqual(expected, self.servers())
+
+    def test_new_name_waits_for_growth(self):
+        self.hold_workers(1, 2)
+        self.grow()
+        body = {
+            'generation': self.group(self.uuid)['generation'],
+            'name': 'other',
+        }
+        request = threading.Thread(target=self.rename, args=(body,))
+
+        def start(point):
+            if point == 'before hold.post' and request.ident is None:
+                request.start()
+
+        with fixtures.MonkeyPatch('nova_groupext.faultpoints.handler', start):
+            self.assertEqual('ACTIVE', self.grow().status)
+        request.join()
+
+        self.assertEqual(202, self.response.status_code, self.response.text)
+        self.assertEqual('other', self.group(self.uuid)['name'])
+
+    def rename(self, body):
+        self.response = self.api().put(
+            f'{base.GROUPS}/{self.uuid}', json={'vrt_group': body}
+        )
 
     def let_go(self, path):
         response = self.api().delete(
