@@ -27,7 +27,7 @@ from nova_groupext import member_ref
 from nova_groupext.api import background
 from nova_groupext.api import describe
 from nova_groupext.api import descriptions
-from nova_groupext.api import hints
+from nova_groupext.api import hinted_members
 from nova_groupext.api.views import faults
 from nova_groupext.db import database_errors
 from nova_groupext.objects import boot
@@ -276,7 +276,7 @@ class Boot:
 
         :raises: any error of Nova's POST /servers or of the hints filter
         """
-        hints.check_redeemable(member)
+        hinted_members.check_redeemable(member)
         server = self._server(member)
         differences = descriptions.differences(
             self._context, server, member.resolved_request

@@ -11,7 +11,6 @@ The filter goes after ``keystonecontext`` in the pipeline::
 """
 
 import contextlib
-import functools
 import http
 
 from nova import exception as nova_exc
@@ -22,20 +21,11 @@ from oslo_utils import uuidutils
 import webob.dec
 import webob.exc
 
-from nova_groupext import exception
 from nova_groupext import member_ref
-from nova_groupext.api import descriptions
-from nova_groupext.api import groups
+from nova_groupext.api import hinted_members
 from nova_groupext.api import resource
 from nova_groupext.api import server_groups
 from nova_groupext.db import engine
-from nova_groupext.membership import allowed
-from nova_groupext.membership import creates
-from nova_groupext.objects import states
-from nova_groupext.objects.create import VRTCreate
-from nova_groupext.objects.group import VRTGroup
-from nova_groupext.objects.member import VRTMember
-from nova_groupext.scheduler.nova import servers
 from nova_groupext.solver.language import validation
 from nova_groupext_client import hints as client_hints
 
@@ -131,7 +121,7 @@ def _check_request(req, server, key, hints):
     hints = {name: _single(value) for name, value in hints.items()}
     _check_hints(hints, validation.json_path('$', key))
     _check_server(server)
-    _check_members(
+    hinted_members.check(
         req.environ['nova.context'],
         hints[member_ref.GROUP_HINT],
         member_ref.to_path(hints[member_ref.MEMBER_HINT]),
@@ -190,170 +180,4 @@ def _check_server(server):
             f'$.server.{name}',
             'cannot force a host for a member of a VRT group: its plan '
             'selects the host',
-        )
-
-
-def _check_members(context, group, path, server):
-    """Check that enough members under a path can become this server.
-
-    A member's own path takes one query.
-
-    :raises: GroupNotFound, MemberNotFound, MemberStateConflict,
-        DescriptionMismatch, TooFewRedeemable, InvalidInput
-    """
-    try:
-        members = _find_members(context, group, path)
-        _check_held(context, members, path, server)
-    except (
-        exception.MemberNotFound,
-        exception.MemberStateConflict,
-        exception.TooFewRedeemable,
-    ) as exc:
-        _check_placeable(context, group, path, server, exc)
-
-
-def _check_held(context, members, path, server):
-    if members[0].path == path:
-        _check_counts(server)
-    if len(members) == 1:
-        check_redeemable(members[0])
-    matching = _matching_members(context, members, path, server)
-    free = [m for m in matching if m.redeem_obstacle() is None]
-    if len(free) < _requested_number(server):
-        raise exception.TooFewRedeemable(
-            requested=_requested_number(server),
-            member=path,
-            free=len(free),
-            total=len(members),
-        )
-
-
-def _check_placeable(context, group_uuid, path, server, error):
-    """Check that planners may place members for the servers.
-
-    :param error: raised where the definition allows no more members now
-    :raises: MemberLimitExceeded, PlacementRefused, DescriptionMismatch
-    """
-    group = VRTGroup.find(context, group_uuid)
-    if group.status not in states.GROUP_REPLACEABLE:
-        raise error
-    number = _requested_number(server)
-    matching = _matching_sets(context, group, path, server)
-    try:
-        choices = allowed.choose(
-            *(group, path, matching),
-            [str(index) for index in range(number)],
-            functools.partial(servers.find_ending, context.elevated()),
-        )
-    except creates.Refused as exc:
-        _refuse(path, server, exc.obstacle, error)
-    refused = VRTCreate.find_refused(
-        *(context, group, path, matching, number),
-        has_successors=any(each.member.is_successor for each in choices),
-    )
-    if refused is not None:
-        raise exception.PlacementRefused(reason=refused.fault)
-
-
-def _refuse(path, server, obstacle, error):
-    """Raise the error for servers that get no members.
-
-    :param error: what keeps them from members that are held
-    """
-    if obstacle == creates.Obstacle.BEYOND_LIMIT:
-        raise exception.MemberLimitExceeded(
-            member=path, reason=error.format_message()
-        )
-    if obstacle == creates.Obstacle.ONE_MEMBER:
-        _check_counts(server)
-    raise error
-
-
-def _matching_sets(context, group, path, server):
-    """Return the paths of the member sets that describe the server.
-
-    :raises: DescriptionMismatch if there are none
-    """
-    differing = {
-        member_set.path: descriptions.differences(
-            context, server, member_set.resolved_request
-        )
-        for member_set in allowed.member_sets_for(group, path)
-    }
-    matching = [each for each, found in differing.items() if not found]
-    if differing and not matching:
-        [first, *_others] = differing.values()
-        raise descriptions.mismatch(context, path, first)
-    return matching
-
-
-def _find_members(context, group, path):
-    project_id = context.project_id
-    try:
-        return VRTMember.list_by_path(
-            context, group, path, project_id=project_id
-        )
-    except exception.MemberNotFound as exc:
-        vrt_group = VRTGroup.find(context, group)
-        if (
-            vrt_group is None
-            or vrt_group.project_id != project_id
-            or not groups.is_visible(vrt_group)
-        ):
-            raise exception.GroupNotFound(group=group) from exc
-        raise
-
-
-def _check_counts(server):
-    for name in ('min_count', 'max_count'):
-        if str(server.get(name, 1)) != '1':
-            raise validation.InvalidInput(
-                f'$.server.{name}', 'must be 1: one member is one server'
-            )
-
-
-def _requested_number(server):
-    """Return the number of servers requested.
-
-    Nova creates fewer than ``max_count`` only if the quota requires it; its
-    scheduler finds hosts for all of them or for none.
-    """
-    number = server.get('max_count', server.get('min_count', 1))
-    try:
-        return int(number)
-    except (TypeError, ValueError, OverflowError):
-        return 1  # Nova's schema has the better error.
-
-
-def _matching_members(context, members, path, server):
-    """Return the members whose description the server matches.
-
-    :raises: DescriptionMismatch if there are none
-    """
-    requests = {
-        member.member_set: member.resolved_request for member in members
-    }
-    differing = {
-        member_set: descriptions.differences(context, server, request)
-        for member_set, request in requests.items()
-    }
-    matching = [
-        member for member in members if not differing[member.member_set]
-    ]
-    if not matching:
-        raise descriptions.mismatch(
-            context, path, differing[members[0].member_set]
-        )
-    return matching
-
-
-def check_redeemable(member):
-    """Refuse to create the server of a member that is not redeemable.
-
-    :raises: MemberStateConflict
-    """
-    obstacle = member.redeem_obstacle()
-    if obstacle is not None:
-        raise exception.MemberStateConflict(
-            member=member.path, status=member.status, reason=obstacle
         )

@@ -92,16 +92,7 @@ def revised(
         elif member.path in (adopted or {}):
             member.status = states.Member.REDEEMING
             member.server = adopted[member.path]
-    requests = _requests(group)
-    before = {each.path: each for each in group.member_sets}
-    member_sets = {}
-    for each in draft.member_sets:
-        old = before.get(each.path)
-        is_same = old is not None and are_alike(
-            old.resolved_request, each.resolved_request
-        )
-        request = requests[each.path] if is_same else CHANGED
-        member_sets[each.path] = _member_set(each, request)
+    member_sets = _revised_sets(group, draft)
     revising.revise(roster, member_sets)
     if drops_servers:
         _remove_leaving(roster)
@@ -120,6 +111,23 @@ def revised(
         else (each.path, each.member_set, None)
         for each in members
     ]
+
+
+def _revised_sets(
+    group: 'VRTGroup', draft: 'VRTGroup'
+) -> dict[Path, MemberSet]:
+    """Return the member sets of a draft; what it changes is CHANGED."""
+    requests = _requests(group)
+    before = {each.path: each for each in group.member_sets}
+    member_sets = {}
+    for each in draft.member_sets:
+        old = before.get(each.path)
+        is_same = old is not None and are_alike(
+            old.resolved_request, each.resolved_request
+        )
+        request = requests[each.path] if is_same else CHANGED
+        member_sets[each.path] = _member_set(each, request)
+    return member_sets
 
 
 def _remove_leaving(roster: Roster) -> None:

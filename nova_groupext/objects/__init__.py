@@ -16,8 +16,8 @@
 An object of one row is in the module of its name; others hold
 
 ===============  ============================================================
-queries          group_queries, hold_queries, member_queries, work_queries,
-                 listing, related, sql_conditions
+queries          group_queries, hold_queries, member_queries, quota_queries,
+                 work_queries, listing, related, sql_conditions
 transactions     transitions (hold a group), redeems, releases, drafts,
                  revisions, swaps, swap_results, adoptions, definitions,
                  move_transitions, placeholder_holds, watched_holds, hold_ages,

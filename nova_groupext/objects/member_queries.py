@@ -17,15 +17,14 @@ from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.db.aliases import Condition
-from nova_groupext.db.aliases import Time
-from nova_groupext.objects import base
+from nova_groupext.objects import quota_queries
 from nova_groupext.objects import sql_conditions
 from nova_groupext.objects import states
 from nova_groupext.objects.aliases import Path
 from nova_groupext.objects.hold import VRTHold
 
 
-class MemberQueries(base.VRTObject):
+class MemberQueries(quota_queries.QuotaQueries):
     """The part of VRTMember that finds members by group, server and state."""
 
     @classmethod
@@ -235,83 +234,6 @@ class MemberQueries(base.VRTObject):
             for member, rows in itertools.groupby(pairs, lambda pair: pair[0])
         ]
 
-    @classmethod
-    def count_held(
-        cls,
-        context: RequestContext,
-        project_id: str,
-        excluded_ids: Collection[int] = (),
-    ) -> list[tuple[Self, int]]:
-        """Return [(member, number like it)] of a project's held capacity.
-
-        Members of one member set are alike. A member counts once if any of its
-        holds is in states.HOLD_COUNTS_FOR_QUOTA, whatever its own state.
-
-        :param excluded_ids: ids of members that do not count
-        """
-        counts = db.count_by(
-            context,
-            models.Member,
-            (models.Member.group_id, models.Member.member_set),
-            models.Member.id.not_in(excluded_ids),
-            *_counts_for_quota(project_id),
-            load=(models.Member.described,),
-        )
-        return [(cls.from_row(context, row), count) for row, count in counts]
-
-    @classmethod
-    def list_resizing(
-        cls,
-        context: RequestContext,
-        project_id: str,
-        excluded_ids: Collection[int] = (),
-    ) -> list[Self]:
-        """Return the members of a project that hold capacity for a resize.
-
-        :param excluded_ids: ids of members to leave out
-        """
-        return cls.list_rows(
-            context,
-            models.Member.id.not_in(excluded_ids),
-            models.Member.server_request.is_not(None),
-            models.Member.group_id == models.Group.id,
-            models.Group.project_id == project_id,
-            sa.exists().where(
-                models.Hold.resize_member_id == models.Member.id,
-                models.Hold.status.in_(states.HOLD_COUNTS_FOR_QUOTA),
-            ),
-            load=(models.Member.described,),
-        )
-
-    @classmethod
-    def list_redeemed_since(
-        cls, context: RequestContext, project_id: str, since: Time
-    ) -> list[Self]:
-        """Return the members of a project with recently redeemed holds."""
-        return cls.list_rows(
-            context,
-            models.Member.server_uuid.is_not(None),
-            models.Member.group_id == models.Group.id,
-            models.Group.project_id == project_id,
-            models.Hold.member_id == models.Member.id,
-            models.Hold.status == states.Hold.REDEEMED,
-            models.Hold.updated_at >= since,
-            load=(models.Member.described,),
-        )
-
-    @classmethod
-    def list_redeeming(
-        cls, context: RequestContext, project_id: str
-    ) -> list[Self]:
-        """Return the members of a project whose servers are being created."""
-        return cls.list_rows(
-            context,
-            (models.Member.status == states.Member.REDEEMING)
-            | models.Member.reserved_for.is_not(None),
-            *_counts_for_quota(project_id),
-            load=(models.Member.described,),
-        )
-
 
 def _has_status_or_server(
     statuses: Collection[states.Member], *hold_conditions: Condition
@@ -340,16 +262,4 @@ def _is_in_group(group_uuid: str, project_id: str) -> tuple[Condition, ...]:
         models.Group.uuid == group_uuid,
         models.Group.project_id == project_id,
         models.Group.status != states.Group.RELEASING,
-    )
-
-
-def _counts_for_quota(project_id: str) -> tuple[Condition, ...]:
-    """Return the conditions on a project's members with holds in its quota."""
-    return (
-        models.Member.group_id == models.Group.id,
-        models.Group.project_id == project_id,
-        sa.exists().where(
-            models.Hold.member_id == models.Member.id,
-            models.Hold.status.in_(states.HOLD_COUNTS_FOR_QUOTA),
-        ),
     )

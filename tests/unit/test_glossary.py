@@ -66,6 +66,7 @@ PLAIN = frozenset(
         'headers',
         'health',
         'held',
+        'hinted',
         'holistic',
         'http',
         'improve',

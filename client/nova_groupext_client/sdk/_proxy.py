@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """SDK proxy ``conn.vrt``."""
 
-import contextlib
-from urllib import parse
-
 from openstack import exceptions
 from openstack import proxy
-from openstack import resource
 
 from nova_groupext_client import ids
+from nova_groupext_client.sdk import _members
 from nova_groupext_client.sdk import _relaxing
 from nova_groupext_client.sdk import _waiting
 from nova_groupext_client.sdk import vrt_capabilities
@@ -20,7 +17,7 @@ FAILURES = ('REFUSED', 'UNDECIDED', 'ERROR')
 _DETAIL = '/os-vrt-groups/detail'
 
 
-class Proxy(proxy.Proxy):
+class Proxy(_members.MemberCalls, proxy.Proxy):
     """Calls of the VRT group API.
 
     A parameter ``group`` takes the id of a group or a VrtGroup. Errors of the
@@ -143,7 +140,7 @@ class Proxy(proxy.Proxy):
         :param generation: as for :meth:`hold_group`
         """
         known_group = self._get_resource(vrt_group.VrtGroup, group)
-        with _missing_ignored(ignore_missing):
+        with _members.missing_ignored(ignore_missing):
             known_group.remove(self, generation)
 
     def hold_group(self, group, generation=None):
@@ -225,7 +222,9 @@ class Proxy(proxy.Proxy):
         return _waiting.poll(
             lambda: self.get_proposal(group),
             lambda proposal: not proposal.is_planning,
-            lambda _found: f'No proposal was computed for {_id(group)}',
+            lambda _found: (
+                f'No proposal was computed for {_members.id_of(group)}'
+            ),
             *(interval, wait),
         )
 
@@ -235,7 +234,9 @@ class Proxy(proxy.Proxy):
         :raises: NotFoundException when none was requested
         """
         return self._get(
-            vrt_proposal.VrtProposal, requires_id=False, group_id=_id(group)
+            vrt_proposal.VrtProposal,
+            requires_id=False,
+            group_id=_members.id_of(group),
         )
 
     def wait_for_group(
@@ -268,71 +269,6 @@ class Proxy(proxy.Proxy):
             *(interval, wait),
         )
 
-    # Members
-
-    def members(self, group, **query):
-        """Yield the VrtMembers of a group.
-
-        :param query: ``status``, ``limit`` (the size of a page), ``marker``
-            (a path)
-        """
-        return self._list(vrt_member.VrtMember, group_id=_id(group), **query)
-
-    def get_member(self, group, path):
-        """Return the VrtMember at a path.
-
-        :raises: NotFoundException
-        """
-        return self._get(
-            vrt_member.VrtMember, _in_url(path), group_id=_id(group)
-        )
-
-    def find_member(self, group, path, ignore_missing=False):
-        """Return the VrtMember at a path.
-
-        :param ignore_missing: return None instead of raising
-        :raises: NotFoundException
-        """
-        try:
-            return self.get_member(group, path)
-        except exceptions.NotFoundException:
-            if ignore_missing:
-                return None
-            raise
-
-    def create_member(self, group, **attrs):
-        """Add a member, or more counted members.
-
-        The call revises the whole group: see :meth:`wait_for_group`.
-
-        :param attrs: ``path``, and the description: ``flavor``, ``image``,
-            ``policies`` and so on, or only ``count`` for more counted members;
-            ``generation`` as for :meth:`hold_group`
-        """
-        self._create(vrt_member.VrtMember, group_id=_id(group), **attrs)
-
-    def delete_member(
-        self,
-        group,
-        path,
-        ignore_missing=True,
-        keep_server=False,
-        generation=None,
-    ):
-        """Remove a member; of counted members, the last one or all.
-
-        The call revises the whole group: see :meth:`wait_for_group`.
-
-        :param keep_server: True to keep the member's server running; without
-            it the API rejects the removal of a member with a server
-        :param generation: as for :meth:`hold_group`
-        """
-        member = self._get_resource(
-            vrt_member.VrtMember, _in_url(path), group_id=_id(group)
-        )
-        with _missing_ignored(ignore_missing):
-            member.remove(self, keep_server, generation)
-
     def _get_and_report(self, group, callback):
         """Return the current VrtGroup, after calling the callback with it."""
         current = self.get_group(group)
@@ -343,21 +279,3 @@ class Proxy(proxy.Proxy):
     def _act(self, group, action, **parameters):
         resource_ = self._get_resource(vrt_group.VrtGroup, group)
         return resource_.act(self, action, **parameters)
-
-
-@contextlib.contextmanager
-def _missing_ignored(is_ignored):
-    try:
-        yield
-    except exceptions.NotFoundException:
-        if not is_ignored:
-            raise
-
-
-def _id(value):
-    return resource.Resource._get_id(value)
-
-
-def _in_url(path):
-    """Return a path, or the path of a VrtMember, quoted for a URL."""
-    return parse.quote(_id(path))

@@ -14,6 +14,7 @@ from nova_groupext.solver.aliases import Level
 from nova_groupext.solver.aliases import Path
 from nova_groupext.solver.aliases import Schema
 from nova_groupext.solver.aliases import Sides
+from nova_groupext.solver.language import counts
 from nova_groupext.solver.language import endpoints
 from nova_groupext.solver.language import entries
 from nova_groupext.solver.language import paths
@@ -28,9 +29,6 @@ from nova_groupext.solver.policies import base
 from nova_groupext.solver.policies import registry
 
 InvalidInput = validation.InvalidInput
-
-# What a successor's path name has more than that of its member
-SUCCESSOR_LENGTH = len('+') + 32
 
 
 def parse(
@@ -184,12 +182,12 @@ class _Reader:
         names.add(name, where)
         members = tuple(
             Member(paths.join(node, each), path, index, spec)
-            for index, each in enumerate(_member_names(raw, name))
+            for index, each in enumerate(counts.member_names(raw, name))
         )
         for member in members:
             if member.path != path:
                 names.add(member.path.rpartition('/')[2], where)
-        if len(path) + _added_length(raw) > self.limits.path_length:
+        if len(path) + counts.added_length(raw) > self.limits.path_length:
             raise InvalidInput(
                 where,
                 'results in a path name of more than '
@@ -213,8 +211,8 @@ class _Reader:
                 validation.json_path(where, 'min_count'),
                 f'must not be more than the count, {count}',
             )
-        _check_max_count(raw, count, where)
-        self.total += _limit(raw) + int(raw.get('max_surge', 0))
+        counts.check_max_count(raw, count, where)
+        self.total += counts.limit(raw) + int(raw.get('max_surge', 0))
         if self.total > self.limits.members:
             raise InvalidInput(
                 validation.json_path(where, 'count')
@@ -327,7 +325,7 @@ class _Reader:
             return True
         member_set, index = paths.split_index(path)
         raw = self.members.get(member_set, {})
-        return 'count' in raw and 0 <= index < _limit(raw)
+        return 'count' in raw and 0 <= index < counts.limit(raw)
 
     def _check_width(self, values: Sized, where: str) -> None:
         if len(values) > self.limits.width:
@@ -339,42 +337,6 @@ class _Reader:
         limit = getattr(self.limits, kind)
         if number == limit:
             raise InvalidInput(where, f'exceeds the limit of {limit} {kind}')
-
-
-def _member_names(raw: JsonObject, name: str) -> list[str]:
-    """Return the names of the members of an entry."""
-    if 'names' in raw:
-        return sorted(raw['names'], key=paths.split_index)
-    if 'count' not in raw:
-        return [name]
-    return [f'{name}-{index}' for index in range(int(raw['count']))]
-
-
-def _added_length(raw: JsonObject) -> int:
-    """Return what names of members have at most more than their entry's."""
-    index = len(f'-{_limit(raw)}') if 'count' in raw else 0
-    return index + (SUCCESSOR_LENGTH if raw.get('max_surge') else 0)
-
-
-def _limit(raw: JsonObject) -> int:
-    """Return the number of members that an entry may have."""
-    count = int(raw.get('count', 1))
-    return max(count, int(raw.get('max_count', count)))
-
-
-def _check_max_count(raw: JsonObject, count: int, where: str) -> None:
-    if 'max_count' not in raw:
-        if not count:
-            raise InvalidInput(
-                validation.json_path(where, 'count'),
-                'must be at least 1 without max_count',
-            )
-        return
-    at = validation.json_path(where, 'max_count')
-    if 'count' not in raw:
-        raise InvalidInput(at, 'requires a count')
-    if raw['max_count'] < count:
-        raise InvalidInput(at, f'must not be less than the count, {count}')
 
 
 def _parameters(kind: type[base.Policy], entry: JsonObject) -> JsonObject:

@@ -49,7 +49,8 @@ def _create(topology=base.ONE, **values):
 
 
 def _update(group, _server):
-    return {'vrt_group': {'generation': group.generation, 'topology': SOME}}
+    generation = group.definition_generation
+    return {'vrt_group': {'generation': generation, 'topology': SOME}}
 
 
 def _adopt(group, server):
