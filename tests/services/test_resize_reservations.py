@@ -16,7 +16,10 @@ from tests.services import databases
 from tests.services import servers
 from tests.services import test_objects
 
-SMALL = {'flavor_id': 'small'}
+SMALL, MEDIUM = (
+    {'flavor_id': name, 'flavor': {'name': name}}
+    for name in ('small', 'medium')
+)
 
 
 @databases.on(*servers.DATABASES)
@@ -30,6 +33,7 @@ class ResizeReservations(test_objects.Objects):
     def growing(self):
         """Return a group of one server, its member, hold and reservation."""
         group = groups.equal_members(1)
+        group.member_sets[0].resolved_request = MEDIUM
         group.create(self.requester)
         [member] = group.members
         hold = objects.VRTHold.for_server(
