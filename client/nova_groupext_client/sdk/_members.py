@@ -5,12 +5,13 @@ import contextlib
 from urllib import parse
 
 from openstack import exceptions
+from openstack import proxy
 from openstack import resource
 
 from nova_groupext_client.sdk import vrt_member
 
 
-class MemberCalls:
+class MemberCalls(proxy.Proxy):
     """The part of the Proxy for members."""
 
     def members(self, group, **query):

@@ -2,7 +2,6 @@
 """SDK proxy ``conn.vrt``."""
 
 from openstack import exceptions
-from openstack import proxy
 
 from nova_groupext_client import ids
 from nova_groupext_client.sdk import _members
@@ -17,7 +16,7 @@ FAILURES = ('REFUSED', 'UNDECIDED', 'ERROR')
 _DETAIL = '/os-vrt-groups/detail'
 
 
-class Proxy(_members.MemberCalls, proxy.Proxy):
+class Proxy(_members.MemberCalls):
     """Calls of the VRT group API.
 
     A parameter ``group`` takes the id of a group or a VrtGroup. Errors of the

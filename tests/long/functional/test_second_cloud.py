@@ -5,10 +5,10 @@ import pathlib
 import re
 import tempfile
 
-from tests.functional.cloud import test_life
+from tests.later import test_cloud_life
 
 
-class TestSecondCloud(test_life.CommandCase):
+class TestSecondCloud(test_cloud_life.CommandCase):
     def test_a_second_cloud_leaves_the_first_alone(self):
         state = self.enterContext(tempfile.TemporaryDirectory())
         running = self.start('--state-dir', state)
