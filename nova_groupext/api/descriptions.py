@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Comparison of servers with the descriptions of members."""
 
-from nova import exception as nova_exc
-from nova import objects
 from nova.api.openstack import common
-from nova.image import glance
 
 from nova_groupext import exception
 from nova_groupext.api import resolve
@@ -51,11 +48,11 @@ def compare(context, properties, request):
 def _is_like(context, image_id, request):
     """Check whether an image requires what the one of a member requires."""
     try:
-        image = glance.API().get(context, image_id, show_deleted=False)
-        primitive = objects.ImageMeta.from_dict(image).obj_to_primitive()
-    except (nova_exc.NovaException, ValueError):
+        _image, image_meta = resolve.read_image(context, image_id)
+    except (*resolve.UNKNOWN_IMAGE, ValueError):
         return False  # Nova has the better error.
-    return image_needs(primitive) == image_needs(request['image'])
+    needs = image_needs(image_meta.obj_to_primitive())
+    return needs == image_needs(request['image'])
 
 
 def mismatch(context, path, differing):

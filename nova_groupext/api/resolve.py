@@ -17,6 +17,13 @@ from nova_groupext import exception
 from nova_groupext.conf import CONF
 from nova_groupext.solver.language import validation
 
+# Errors of Glance for an image that the tenant cannot have
+UNKNOWN_IMAGE = (
+    nova_exc.ImageNotFound,
+    nova_exc.ImageNotAuthorized,
+    nova_exc.ImageBadRequest,
+)
+
 # Extra specs that members cannot have yet, and the reason to report.
 UNSUPPORTED = (
     (re.compile(r'pci_passthrough:alias$'), 'requests PCI devices'),
@@ -89,17 +96,8 @@ class _Resolver:
     def _image(self, image_id, where):
         """Return an image in Nova's two forms: a dict and an ImageMeta."""
         try:
-            image = (
-                glance.API().get(self._context, image_id, show_deleted=False)
-                if image_id
-                else {}
-            )
-            image_meta = objects.ImageMeta.from_dict(image)
-        except (
-            nova_exc.ImageNotFound,
-            nova_exc.ImageNotAuthorized,
-            nova_exc.ImageBadRequest,
-        ) as exc:
+            image, image_meta = read_image(self._context, image_id)
+        except UNKNOWN_IMAGE as exc:
             raise _unknown('image', image_id, where) from exc
         except ValueError as exc:
             raise validation.InvalidInput(where, str(exc)) from exc
@@ -127,6 +125,21 @@ class _Resolver:
             compute_api.HostAPI(),
             get_only_available=True,
         )
+
+
+def read_image(context, image_id):
+    """Return an image in Nova's two forms: a dict and an ImageMeta.
+
+    :param image_id: None for no image
+    :raises: one of UNKNOWN_IMAGE, ValueError for wrong properties, and errors
+        of a service that does not answer
+    """
+    image = (
+        glance.API().get(context, image_id, show_deleted=False)
+        if image_id
+        else {}
+    )
+    return image, objects.ImageMeta.from_dict(image)
 
 
 def requested_zone(server):

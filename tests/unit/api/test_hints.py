@@ -406,6 +406,22 @@ class TestRefusals(HintsCase):
             server(self.held(), imageRef=unknown),
         )
 
+    def test_image_that_cannot_be_looked_up_is_no_mismatch(self):
+        self.useFixture(
+            fixtures.MockPatch(
+                'nova.image.glance.API.get',
+                side_effect=nova_exc.GlanceConnectionFailed(
+                    server='glance', reason='down'
+                ),
+            )
+        )
+
+        self.assertRefused(
+            503,
+            'The image service is not available',
+            server(self.held(), imageRef=OTHER_IMAGE),
+        )
+
     def test_image_that_requires_the_same_of_hosts_passes(self):
         response = self.send(server(self.held(), imageRef=LIKE_IMAGE))
 
