@@ -44,25 +44,25 @@ def keeps_no_hold(context: RequestContext, member: VRTMember) -> bool:
 
     :param member: one that has a place
     """
-    rows = db.find(
-        context, models.Member, models.Member.group_id == member.group_id
-    )
-    if any(row.succeeds is not None for row in rows):
-        roster = stored.read(_read_group(context, member.group_id))
+    is_own = models.Member.group_id == member.group_id
+    has_successors = models.Member.succeeds.is_not(None)
+    if db.count(context, models.Member, is_own, has_successors):
+        roster = stored.read(VRTGroup.get_by_id(context, member.group_id))
         own = [each for each in roster.members if each.row == member.id]
         if any(
             each.is_successor or settling.has_follower(roster, each)
             for each in own
         ):
             return True
-    placed = [
-        row
-        for row in rows
-        if row.member_set == member.member_set
-        and row.status in states.MEMBER_PLACED
-        and row.succeeds is None
-    ]
-    return len(placed) > member.described.wanted
+    placed = db.count(
+        context,
+        models.Member,
+        is_own,
+        models.Member.member_set == member.member_set,
+        models.Member.status.in_(states.MEMBER_PLACED),
+        ~has_successors,
+    )
+    return placed > member.described.wanted
 
 
 def settle(context: RequestContext, group_id: int) -> None:
@@ -77,7 +77,7 @@ def settle(context: RequestContext, group_id: int) -> None:
     def work() -> bool:
         if not _is_being_changed(context, group_id):
             has_changed = _end_reservations(context, group_id)
-            group = _read_group(context, group_id)
+            group = VRTGroup.get_by_id(context, group_id)
             roster = stored.read(group)
             settling.settle(roster)
             _end_holds_beyond_count(roster)
@@ -134,10 +134,6 @@ def list_groups(context: RequestContext) -> list[int]:
         if number > wanted.get(key, number)
     }
     return sorted(found)
-
-
-def _read_group(context: RequestContext, group_id: int) -> VRTGroup:
-    return VRTGroup.get(context, VRTGroup.get_row(context, group_id).uuid)
 
 
 def _is_being_changed(context: RequestContext, group_id: int) -> bool:

@@ -132,6 +132,17 @@ class VRTGroup(
         return group
 
     @classmethod
+    def get_by_id(cls, context: RequestContext, group_id: int) -> Self:
+        """Return a group as get() does.
+
+        :raises: GroupNotFound
+        """
+        group = cls._find(context, models.Group.id == group_id)
+        if group is None:
+            raise exception.GroupNotFound(group=group_id)
+        return group
+
+    @classmethod
     def find(cls, context: RequestContext, uuid: str) -> Self | None:
         """Return a group as get() does, or None.
 

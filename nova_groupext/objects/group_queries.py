@@ -56,8 +56,7 @@ class GroupQueries(base.VRTObject):
         if subgroup is None:
             group = cls.find(context, uuid)
             return None if group is None else (group, '')
-        owner = cls.get_row(context, subgroup.group_id)
-        return cls.get(context, owner.uuid), subgroup.path
+        return cls.get_by_id(context, subgroup.group_id), subgroup.path
 
     @classmethod
     def get_owner(cls, context: RequestContext, member: VRTMember) -> Self:
