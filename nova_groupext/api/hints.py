@@ -32,7 +32,7 @@ from nova_groupext_client import hints as client_hints
 CREATES = ('servers', 'os-volumes_boot')
 HINTS = ('os:scheduler_hints', 'OS-SCH-HNT:scheduler_hints')
 OUR_HINTS = (member_ref.GROUP_HINT, member_ref.MEMBER_HINT)
-# What a body contains that has ours, or the one of server groups
+# A body with our hints, or with that of server groups, contains one of these.
 NAMES = (*OUR_HINTS, f'"{server_groups.HINT}"')
 # JSON escapes of the letters in a hint's name. They are rare in bodies: only
 # non-ASCII characters need escapes.

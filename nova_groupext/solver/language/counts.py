@@ -7,7 +7,7 @@ from nova_groupext.solver.language import validation
 
 InvalidInput = validation.InvalidInput
 
-# What a successor's path name has more than that of its member
+# A successor's path name is so many characters longer than its member's.
 SUCCESSOR_LENGTH = len('+') + 32
 
 

@@ -139,7 +139,7 @@ TYPES = (*[JSON] * 12, '', 'text/plain', 'text/html', f'{JSON}; charset=utf-7')
 
 KEY = re.compile(rb'"(?:[^"\\]|\\.)*": ')
 REFUSALS = (400, 403, 404, 409, 415)
-# What is said of a TypeError: nobody has allowedn that.
+# The API says this of a TypeError, which nobody has foreseen.
 UNFORESEEN = webob.exc.HTTPBadRequest.explanation
 
 # Of each kind of request.
