@@ -92,6 +92,13 @@ class FakePlacement:
     def copy(self):
         return copy.deepcopy(self)
 
+    def state(self):
+        """Return all that differs between two states, for ``repr()``."""
+        return (
+            *(self.inventories, sorted(self.generations.items())),
+            *(sorted(self.consumers.items()), self.has_lost_records),
+        )
+
     # -- the two phases of a request ---------------------------------------
 
     def compare(self, body):

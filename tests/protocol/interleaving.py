@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Deterministic interleaving of threads, given by a list of choices.
+"""Deterministic interleaving of coroutines, given by a list of choices.
 
-Each actor is a thread that stops before every transaction and Placement
+Each actor is a greenlet that stops before every transaction and Placement
 request. A *step* is its work from one stop to the next. Unless a choice
 preempts an actor, it runs until it sleeps or ends; then the next one runs.
 Late requests reach Placement after all actors have ended.
@@ -10,10 +10,11 @@ Late requests reach Placement after all actors have ended.
 import contextlib
 import dataclasses
 import re
-import threading
 
+import greenlet
 from keystoneauth1 import exceptions as ks_exc
 from oslo_db import exception as db_exc
+from oslo_utils import timeutils
 
 from nova_groupext.db import engine
 from nova_groupext.db import retries
@@ -28,9 +29,9 @@ _ROW_LOCK = re.compile(
     r'^UPDATE (\w+) SET (counter=\(\1\.counter \+ \?\), )?'
     r'updated_at=\1\.updated_at '
 )
-_TABLE_NAME = re.compile(r'\bvrt_[a-z]+')
+_TABLE_NAME = re.compile(r'\bvrt_[a-z_]+')
 _CHANGED_TABLE = re.compile(
-    r'^(?:UPDATE|INSERT INTO|DELETE FROM) (vrt_[a-z]+)'
+    r'^(?:UPDATE|INSERT INTO|DELETE FROM) (vrt_[a-z_]+)'
 )
 # Statements that read the clock for a lease; other times are never compared.
 _CLOCK_READ = re.compile(r'ends_at=\(?strftime|WHERE.* strftime', re.DOTALL)
@@ -148,12 +149,42 @@ class _Actor:
         self.has_read = False
         # Fault of the current step, or None.
         self.fault = None
-        self.resume = threading.Semaphore(0)
-        self.work = work
+        # Hash of all that the actor has read: it determines what it does next.
+        self.history = 0
         self.error = None
+        self._greenlet = greenlet.greenlet(lambda: self._run(work))
 
+    def _run(self, work):
+        try:
+            self.stop('start')
+            work()
+        except ActorKilled:
+            pass
+        except BaseException as exc:
+            self.error = exc
+        self.has_ended = True
 
-_current = threading.local()
+    def resume(self):
+        """Run the actor until it stops or ends."""
+        self._greenlet.switch()
+
+    def stop(self, kind):
+        """Wait until the actor is resumed; called by the actor.
+
+        :param kind: kind of the next step
+        :returns: the fault of this step, or None
+        """
+        self.next_kind = kind
+        self._greenlet.parent.switch()
+        if self.is_dead:
+            raise ActorKilled
+        return self.fault
+
+    def state(self):
+        """Return all that determines what the actor does next."""
+        if self.has_ended:
+            return type(self.error)
+        return self.history, self.next_kind, self.is_sleeping
 
 
 class Interleaver:
@@ -174,78 +205,90 @@ class Interleaver:
         # with snapshot isolation, such a transaction does not see what others
         # wrote while it waited for the lock.
         self.late_locks = []
-        self._stopped = threading.Semaphore(0)
         self._actors = []
+        # Actor of the last step
+        self._last = None
+        # Actor that runs; None between the steps
+        self._running = None
 
-    def run(self, works, choices=(), check=lambda: None):
-        """Run actors until all have ended.
+    def run(
+        self,
+        works,
+        choices=(),
+        check=lambda: None,
+        is_known=lambda _number, _state: False,
+    ):
+        """Run actors until all have ended, or the rest of the run is known.
 
         :param works: functions of the actors, called without arguments
         :param choices: Choices; or a function that returns a Choice or None,
             called with the number of a step and {actor: kind of its next
             step} of the actors that are awake, or of all if none is
         :param check: function called after each step that writes
+        :param is_known: function that returns whether the rest of the run is
+            known, called with the number of a step and the state of all
+            actors before it
+        :returns: whether all actors have ended
         """
-        choose = choices if callable(choices) else _by_step(choices)
         self._actors = [_Actor(*each) for each in enumerate(works)]
+        self._last = self._actors[0]
         for actor in self._actors:
-            # simulated_cloud.py counts uuids by the names of threads.
-            threading.Thread(
-                target=self._run_actor,
-                args=(actor,),
-                name=f'actor {actor.number}',
-                daemon=True,
-            ).start()
-            self._stopped.acquire()
-        current = self._actors[0]
-        while True:
-            runnable = [each for each in self._actors if not each.has_ended]
-            if not runnable:
-                break
+            self._resume(actor)
+        choose = choices if callable(choices) else _by_step(choices)
+        while runnable := [e for e in self._actors if not e.has_ended]:
             number = len(self.steps)
             if number > MAX_STEPS:
                 raise RuntimeError('the actors wait for ever')
+            if is_known(number, self._state(runnable)):
+                self._kill_all(runnable)
+                return False
             choice = choose(number, _awake_actors(runnable))
-            current = self._next(current, runnable, choice)
-            kind = current.next_kind
-            others = tuple(e.number for e in runnable if e is not current)
-            self.steps.append(Step(current.number, kind, others))
-            current.fault = choice and choice.fault
-            current.is_sleeping = False
-            current.resume.release()
-            self._stopped.acquire()
+            kind = self._step(runnable, choice)
             if kind in ('write', 'POST', 'sent'):
                 check()
+        return True
 
-    def _next(self, current, runnable, choice):
+    def _step(self, runnable, choice):
+        """Run a step; return its kind."""
+        actor = self._last = self._next(runnable, choice)
+        kind = actor.next_kind
+        others = tuple(e.number for e in runnable if e is not actor)
+        self.steps.append(Step(actor.number, kind, others))
+        actor.fault = choice and choice.fault
+        actor.is_sleeping = False
+        self._resume(actor)
+        return kind
+
+    def _state(self, runnable):
+        following = self._next(runnable, None)
+        return following.number, *(each.state() for each in self._actors)
+
+    def _kill_all(self, actors):
+        for actor in actors:
+            actor.is_dead = True
+            self._resume(actor)
+
+    def _resume(self, actor):
+        self._running = actor
+        actor.resume()
+        self._running = None
+
+    def _next(self, runnable, choice):
         if choice is not None and choice.actor is not None:
             for each in runnable:
                 if each.number == choice.actor:
                     return each
             raise ActorHasEnded(choice)
-        if not current.has_ended and not current.is_sleeping:
-            return current
+        if not self._last.has_ended and not self._last.is_sleeping:
+            return self._last
         awake = [e for e in runnable if not e.is_sleeping]
-        others = [e for e in awake or runnable if e is not current]
+        others = [e for e in awake or runnable if e is not self._last]
         return (others or runnable)[0]
 
-    def _run_actor(self, actor):
-        _current.actor = actor
-        self._wait(actor, 'start')
-        try:
-            actor.work()
-        except ActorKilled:
-            pass
-        except BaseException as exc:
-            actor.error = exc
-        actor.has_ended = True
-        self._stopped.release()
-
-    def _wait(self, actor, kind):
-        actor.next_kind = kind
-        self._stopped.release()
-        actor.resume.acquire()
-        return actor.fault
+    @property
+    def running(self):
+        """Number of the actor that runs; None between the steps."""
+        return self._running and self._running.number
 
     def errors(self):
         """Return the exceptions of the actors, except kills."""
@@ -269,7 +312,7 @@ class Interleaver:
     @contextlib.contextmanager
     def transaction(self, begin, kind, context):
         """Run a transaction of engine.reader() or engine.writer()."""
-        actor = getattr(_current, 'actor', None)
+        actor = self._running
         if actor is None or retries.in_locked_work.get():
             with begin(context) as session:
                 yield session
@@ -285,24 +328,34 @@ class Interleaver:
 
     def statement(self, statement, is_changed):
         """Record an SQL statement, and whether it changed any row."""
-        actor = getattr(_current, 'actor', None)
+        actor = self._running
         if actor is None:
             return
+        self.record_read((is_changed, timeutils.utcnow()))
         self.steps[-1].footprint.record_statement(statement, is_changed)
         if statement.startswith('SELECT'):
             actor.has_read = True
         elif actor.has_read and _COUNTER_UPDATE.search(statement):
             self.late_locks.append(statement)
 
+    def record_read(self, value):
+        """Record what the current actor has read.
+
+        :param value: any hashable value
+        """
+        actor = self._running
+        if actor is not None:
+            actor.history = hash((actor.history, value))
+
     def record_access(self, reads=(), writes=()):
         """Add accesses to the footprint of the current step."""
-        if getattr(_current, 'actor', None) is not None:
+        if self._running is not None:
             footprint = self.steps[-1].footprint
             footprint.add(Footprint({*reads}, {*writes}))
 
     def request(self, kind, target):
         """Stop before a Placement request, and between its two phases."""
-        actor = getattr(_current, 'actor', None)
+        actor = self._running
         if actor is None:
             return
         if kind == 'GET':
@@ -351,7 +404,7 @@ class Interleaver:
 
     def sleep(self):
         """Stop the actor until others have ended or sleep as well."""
-        actor = getattr(_current, 'actor', None)
+        actor = self._running
         if actor is not None:
             actor.is_sleeping = True
             self._stop_before(actor, 'sleep')
@@ -359,7 +412,7 @@ class Interleaver:
     def _stop_before(self, actor, kind):
         if actor.is_dead:
             raise ActorKilled
-        fault = self._wait(actor, kind)
+        fault = actor.stop(kind)
         if fault == 'dies-before':
             self._kill(actor)
         return fault

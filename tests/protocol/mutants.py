@@ -42,6 +42,7 @@ from nova_groupext.scheduler.protocol import swap
 from tests.protocol import explore
 from tests.protocol import fake_placement
 from tests.protocol import interleaving
+from tests.protocol import scenario
 from tests.protocol import simulated_cloud
 
 Choice = interleaving.Choice
@@ -488,7 +489,7 @@ def find_failure(rule, seconds=SECONDS):
         try:
             _try_fault(cloud, mutant)
             explore.explore(cloud, mutant.pair, seconds)
-        except explore.Failure as exc:
+        except scenario.Failure as exc:
             return exc
     return None
 
@@ -496,10 +497,10 @@ def find_failure(rule, seconds=SECONDS):
 def _try_fault(cloud, mutant):
     """Try the mutant's fault at each step at which it is possible.
 
-    :raises: explore.Failure
+    :raises: scenario.Failure
     """
-    scenario = explore.Scenario(cloud, mutant.pair)
-    scenario.prepare()
+    pair = scenario.Scenario(cloud, mutant.pair)
+    pair.prepare()
     switches, replayed = (
         tuple(map(Choice.of, text.split()))
         for text in (mutant.switches, mutant.replay)
@@ -507,17 +508,17 @@ def _try_fault(cloud, mutant):
     # Without the rule a run may be another one.
     with contextlib.suppress(interleaving.ActorHasEnded):
         if replayed:
-            scenario.run(replayed)
+            pair.run(replayed)
     if mutant.fault:
         for first in (switches, (Choice(0, actor=1), *switches)):
             with contextlib.suppress(interleaving.ActorHasEnded):
-                _try_each_step(scenario, first, mutant.fault)
+                _try_each_step(pair, first, mutant.fault)
 
 
-def _try_each_step(scenario, first, fault):
-    for number, step in reversed([*enumerate(scenario.run(first))]):
+def _try_each_step(pair, first, fault):
+    for number, step in reversed([*enumerate(pair.run(first).steps)]):
         if fault in interleaving.FAULTS.get(step.kind, ()):
-            scenario.run((*first, Choice(number, fault=fault)))
+            pair.run((*first, Choice(number, fault=fault)))
 
 
 def _fails(test):

@@ -5,13 +5,11 @@ It has tables in memory, a fake Placement, a clock that only sleeps and tests
 advance, and counted instead of random uuids.
 """
 
+import collections
 import contextlib
 import functools
-import hashlib
-import itertools
 import random
 import sqlite3
-import threading
 import types
 import uuid
 
@@ -90,6 +88,30 @@ FOREIGN_SERVER = uuid_of('outsider')
 NOVA, HINTS = 'Nova', 'hints'
 
 
+_TABLES = tuple(models.Base.metadata.tables)
+
+
+class _RecordedSession(fake_placement.Session):
+    """Client of FakePlacement; the responses are recorded as read.
+
+    :param record_read: function of a response
+    """
+
+    def __init__(self, placement, on_step, record_read):
+        super().__init__(placement, on_step)
+        self._record_read = record_read
+
+    def get(self, url, **kwargs):
+        return self._recorded(super().get(url, **kwargs))
+
+    def post(self, url, json=None, **kwargs):
+        return self._recorded(super().post(url, json, **kwargs))
+
+    def _recorded(self, response):
+        self._record_read((response.status_code, response.text))
+        return response
+
+
 class _Deployment(deployment.Deployment):
     """Deployment that reports each query to Nova.
 
@@ -129,8 +151,10 @@ class SimulatedCloud(fixtures.Fixture):
         self.useFixture(test_fixtures.Database('sqlite://'))
         self._placement = fake_placement.FakePlacement()
         self._interleaver = None
-        self._counts = {}
-        self._seconds = itertools.count()
+        # Number of uuids, seconds and random choices of each actor.
+        self._counts = collections.Counter()
+        # Hash of all tables; None if they may have changed since.
+        self._tables_hash = None
         self.granted_servers, self.refused_servers = set(), set()
         self.ended_servers, self.lost_servers = set(), set()
         self.removed_holds = set()
@@ -144,8 +168,13 @@ class SimulatedCloud(fixtures.Fixture):
                 'oslo_utils.uuidutils.generate_uuid', self._count_uuid
             )
         )
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'nova_groupext.objects.listing.new_id', self._count_uuid
+            )
+        )
         clock = types.SimpleNamespace(
-            sleep=self._sleep, monotonic=lambda: next(self._seconds)
+            sleep=self._sleep, monotonic=lambda: self._count('second')[1]
         )
         for name in _SLEEPING_MODULES:
             where = f'{name}.time'
@@ -156,6 +185,12 @@ class SimulatedCloud(fixtures.Fixture):
             fixtures.MonkeyPatch(
                 'oslo_db.sqlalchemy.engines.time',
                 types.SimpleNamespace(sleep=lambda _seconds: None),
+            )
+        )
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'nova_groupext.scheduler.redeem.reserve.random',
+                types.SimpleNamespace(sample=self._sample),
             )
         )
         # Reading all migrations takes longer than the rest of a run.
@@ -181,22 +216,38 @@ class SimulatedCloud(fixtures.Fixture):
                 self._set_hints,
             )
         )
+        self._connection().row_factory = self._record_row
         self._empty = self._saved()
 
     def _connect(self):
-        return fake_placement.Session(lambda: self._placement, self._request)
+        return _RecordedSession(
+            lambda: self._placement, self._request, self._record_read
+        )
 
     def _request(self, *args):
         if self._interleaver is not None:
             self._interleaver.request(*args)
 
     def _record_statement(self, _connection, cursor, statement, *_others):
+        if not statement.startswith('SELECT'):
+            self._tables_hash = None
+        # A statement that returns rows has no row count yet.
+        is_changed = cursor.rowcount > 0 or 'RETURNING' in statement
         if self._interleaver is not None:
-            self._interleaver.statement(statement, cursor.rowcount > 0)
+            self._interleaver.statement(statement, is_changed)
+
+    def _record_row(self, _cursor, row):
+        self._record_read(row)
+        return row
+
+    def _record_read(self, value):
+        if self._interleaver is not None:
+            self._interleaver.record_read(value)
 
     def record_access(self, reads=(), writes=()):
         """Add accesses to the footprint of the current step."""
         if self._interleaver is not None:
+            self._record_read(self._hash_outside_tables())
             self._interleaver.record_access(reads, writes)
 
     def _sleep(self, _seconds):
@@ -208,6 +259,7 @@ class SimulatedCloud(fixtures.Fixture):
         self.record_access(writes={HINTS})
         while server in self._locked_servers:
             self._sleep(0)
+            self.record_access(reads={HINTS})
         self._locked_servers.add(server)
         try:
             self.hints[server] = new_hints()
@@ -216,11 +268,19 @@ class SimulatedCloud(fixtures.Fixture):
         return self.hints[server]
 
     def _count_uuid(self, dashed=True):
-        """Return a uuid that does not depend on other threads."""
-        thread = threading.current_thread().name
-        number = self._counts[thread] = self._counts.get(thread, 0) + 1
-        uuid = uuid_of(f'{thread} {number}')
+        """Return a uuid that does not depend on other actors."""
+        uuid = uuid_of('actor {} {}'.format(*self._count('uuid')))
         return uuid if dashed else uuid.replace('-', '')
+
+    def _sample(self, population, k):
+        return random.Random(str(self._count('sample'))).sample(population, k)
+
+    def _count(self, what):
+        """Return the running actor, and how often it called this."""
+        actor = self._interleaver and self._interleaver.running
+        self._counts[actor, what] += 1
+        self._record_read(self._counts[actor, what])
+        return actor, self._counts[actor, what]
 
     # -- state of a run ----------------------------------------------------
 
@@ -256,8 +316,17 @@ class SimulatedCloud(fixtures.Fixture):
     def restart(self):
         """Restore the state after prepare(); return the Interleaver."""
         self._restore(self._start)
-        random.seed(0)
         return self._interleaver
+
+    @contextlib.contextmanager
+    def unchanged(self):
+        """Restore the state at the end of a ``with`` block."""
+        saved, late = self._saved(), self._interleaver.late_requests
+        try:
+            yield
+        finally:
+            self._restore(saved)
+            self._interleaver.late_requests = late
 
     def _saved(self):
         tables = sqlite3.connect(':memory:', check_same_thread=False)
@@ -277,6 +346,7 @@ class SimulatedCloud(fixtures.Fixture):
     def _restore(self, saved):
         tables, placement_copy, now, state = saved
         tables.backup(self._connection())
+        self._tables_hash = None
         self._placement = placement_copy.copy()
         timeutils.set_time_override(now)
         for container, saved_value in zip(
@@ -299,17 +369,27 @@ class SimulatedCloud(fixtures.Fixture):
         """Return a connection whose queries are no step of an actor."""
         return self._connection()
 
-    def digest(self):
-        """Return a digest of the whole state."""
-        dump = '\n'.join(self._connection().iterdump())
+    def state(self):
+        """Return a hash of all that actors can read."""
+        if self._tables_hash is None:
+            connection = self._connection()
+            self._tables_hash = hash(
+                tuple(
+                    tuple(connection.execute(f'SELECT * FROM {table}'))
+                    for table in _TABLES
+                )
+            )
+        now = timeutils.utcnow()
+        return hash((self._tables_hash, now, self._hash_outside_tables()))
+
+    def _hash_outside_tables(self):
         state = [
             sorted(each.items() if isinstance(each, dict) else each)
-            for each in self._state_outside_tables()
+            for each in (*self._state_outside_tables(), self._locked_servers)
             if each is not self._counts
         ]
-        consumers = sorted(self._placement.consumers.items())
-        parts = dump, consumers, state, self._interleaver.late_requests
-        return hashlib.sha1(repr(parts).encode()).digest()
+        late_requests = self._interleaver.late_requests
+        return hash(repr((state, self._placement.state(), late_requests)))
 
     def consumers(self):
         """Return {uuid: fake_placement.Consumer} that Placement shows."""
@@ -320,6 +400,9 @@ class SimulatedCloud(fixtures.Fixture):
         return (
             self._placement.consumers.keys() - self._placement.shown().keys()
         )
+
+    def apply_late_requests(self):
+        self._interleaver.apply_late_requests()
 
     @property
     def late_lost_consumers(self):
