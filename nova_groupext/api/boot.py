@@ -228,8 +228,11 @@ class Boot:
         return 0
 
     def _is_missing(self, member):
-        """Check whether a member is held and no server is being created."""
-        if member.status != states.Member.HELD:
+        """Check whether a member is held and no server is being created.
+
+        A member may be reserved for a server of another create.
+        """
+        if member.status != states.Member.HELD or member.reserved_for:
             return False
         if member.server_uuid is None:
             return True

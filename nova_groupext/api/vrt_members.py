@@ -17,10 +17,12 @@ from nova_groupext.api import revise
 from nova_groupext.api.schemas import request_schemas
 from nova_groupext.api.views import group_views
 from nova_groupext.api.views import member_views
+from nova_groupext.objects import states
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.plan import VRTPlan
 from nova_groupext.policies import rules
 from nova_groupext.scheduler import rpcapi
+from nova_groupext.solver.language import paths
 from nova_groupext.solver.language import validation
 
 MEMBER = '$.member'
@@ -91,7 +93,8 @@ class VRTMemberController(wsgi.Controller):
         node, name = _parent(topology, member_set)
         decreased = None
         if member_set != path:
-            decreased = _decrease(node['members'][name], path)
+            _check_is_last(group, member_set, path, keep_server)
+            decreased = _decrease(node['members'][name])
         if decreased is None:
             del node['members'][name]
         else:
@@ -202,26 +205,41 @@ def _member_set(group, path):
     raise exception.MemberNotFound(group=group.uuid, member=path)
 
 
-def _decrease(present, path):
-    """Return an entry with one counted member less, or None if none is left.
+def _check_is_last(group, member_set, path, keep_server):
+    """Refuse to remove another counted member than the last one.
 
-    :raises: MemberStateConflict unless the path is the last member's
+    Members with servers stay, unless the servers are kept without the group.
+
+    :raises: MemberStateConflict
     """
-    last = present['count'] - 1
-    if not path.endswith(f'-{last}'):
-        member_set = path.rpartition('-')[0]
+    last = max(
+        (
+            each.path
+            for each in group.members
+            if each.member_set == member_set
+            and not each.is_successor
+            and (keep_server or each.status not in states.MEMBER_HAS_SERVER)
+        ),
+        key=paths.split_index,
+    )
+    if path != last:
         raise exception.MemberStateConflict(
             member=path,
             status='counted',
-            reason=f'only the last of these members, {member_set}-{last}, '
-            'can be removed; to give another one up, release it, or delete '
-            'its server if it has one',
+            reason=f'only the last of these members, {last}, can be removed; '
+            'to give another one up, release it, or delete its server if it '
+            'has one',
         )
-    if last == 0 and 'max_count' not in present:
+
+
+def _decrease(present):
+    """Return an entry with a counted member less, or None if none is left."""
+    number = present['count'] - 1
+    if number == 0 and 'max_count' not in present:
         return None
-    decreased = {**present, 'count': last}
+    decreased = {**present, 'count': number}
     if 'min_count' in present:
-        decreased['min_count'] = min(present['min_count'], last)
+        decreased['min_count'] = min(present['min_count'], number)
     return decreased
 
 

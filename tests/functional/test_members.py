@@ -69,6 +69,13 @@ class TestMembers(revising.RevisingTestCase):
         self.assertEqual({'g/a'}, set(self.after(self.drop('g/w-0'))))
         self.eventually(lambda: sum(self.free().values()), lambda n: n == 7)
 
+    def test_counted_member_before_one_with_a_server_is_removed(self):
+        self.redeem(self.uuid, 'g/w-1', 'm1.tiny')
+
+        states = self.after(self.drop('g/w-0'))
+
+        self.assertEqual({'g/a': 'HELD', 'g/w-1': 'ACTIVE'}, states)
+
     def test_last_member_of_a_decimal_count_is_removed(self):
         counted = {'g': {'members': {'w': base.member(count=2.0)}}}
         self.uuid = self.hold_group({'groups': counted})['id']

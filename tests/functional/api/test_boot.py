@@ -108,6 +108,20 @@ class TestBoot(booting.BootTestCase):
         self.assertEqual('ACTIVE', self.group(self.uuid)['status'])
         self.assertEqual(self.was_free, sum(self.free().values()))
 
+    def test_member_that_waits_for_another_server_is_not_missing(self):
+        path = booting.ALL[0]
+        member = objects.VRTMember.get_by_path(
+            self.context,
+            self.uuid,
+            path,
+            project_id=self.cloud.sdk('demo').current_project_id,
+        )
+        member.update_row(self.context, reserved_for=self.uuid)
+
+        told = self.boot_group(default=booting.OFFLINE)
+
+        self.assertEqual({*booting.ALL} - {path}, told.keys())
+
     def test_template_of_a_member_precedes_that_of_its_member_set(self):
         told = self.boot_group(
             default=booting.OFFLINE,
