@@ -20,6 +20,10 @@ _RESIZES = (
     'SELECT server_uuid FROM vrt_holds '
     'WHERE resize_member_id IS NOT NULL AND watched_at IS NOT NULL'
 )
+_RESERVED = (
+    'SELECT path, reserved_for FROM vrt_members WHERE reserved_for IS NOT NULL'
+)
+_CREATES = 'SELECT hint, status FROM vrt_creates'
 _MEMBERS = 'SELECT id, path, server_uuid FROM vrt_members'
 
 
@@ -42,6 +46,9 @@ def check_step(cloud):
         if not cloud.has_capacity(server):
             raise Violation(f'server {server} has lost what it was granted')
     _check_exclusive_providers(cloud)
+    for path, server in cloud.tables().execute(_RESERVED):
+        if server in cloud.given_up_servers:
+            raise Violation(f'{path} is reserved for server {server}')
 
 
 def _check_exclusive_providers(cloud):
@@ -177,6 +184,9 @@ def check_rest(cloud):
         if cloud.free_capacity(provider):
             raise Violation(f'{provider} is not full')
     _check_own_hosts(cloud)
+    for query in (_CREATES, _RESERVED):
+        if left := cloud.tables().execute(query).fetchall():
+            raise Violation(f'creates have left {left}')
 
 
 def _check_own_hosts(cloud):

@@ -174,6 +174,11 @@ def _list_all_releasing(context):
     return VRTHold.list_by_status(context, states.Hold.RELEASING)
 
 
+def _give_up_always(create, context):
+    create.remove(context)
+    return True
+
+
 def _no_free_capacity(*_args):
     return [], []
 
@@ -214,6 +219,14 @@ class Mutant:
 
 
 MUTANTS = {
+    'a create is not given up once it is placed': Mutant(
+        {f'{_OBJECTS}.create.VRTCreate.give_up': _give_up_always},
+        ('grow', 'give up'),
+    ),
+    'members of creates that have ended are freed': Mutant(
+        {f'{_SCHEDULER}.reap.reaper.end_creates': lambda _context: None},
+        ('rename', 'give up'),
+    ),
     'a compensation has the uuids of the successors': Mutant(
         {
             f'{_OBJECTS}.hold.VRTHold.as_compensated': (

@@ -104,6 +104,22 @@ def _shelve(cloud):
     _follow(cloud)
 
 
+def _start_growing_full_group(cloud):
+    for path in ('m-0', 'm-1', 'm-2'):
+        cloud.run_server(path)
+    cloud.start_growing('m-3')
+
+
+def _grow(cloud):
+    _start_growing_full_group(cloud)
+    cloud.deployment.plan(cloud.uuid)
+
+
+def _succeed(cloud):
+    cloud.start_replacing('m-2')
+    cloud.deployment.plan(cloud.uuid)
+
+
 OPERATIONS = {
     'hold': Operation(
         lambda cloud: cloud.deployment.plan(cloud.uuid), is_held=False
@@ -174,6 +190,28 @@ OPERATIONS = {
         lambda cloud: cloud.move_foreign_server(),
         prepare=lambda cloud: cloud.create_draft_adopting(),
         partners=('adopt', 'adopt and swap', 'take over', 'delete'),
+    ),
+    'rename': Operation(
+        lambda cloud: cloud.deployment.plan(cloud.uuid),
+        prepare=lambda cloud: cloud.start_growing('m-3'),
+    ),
+    'grow': Operation(
+        lambda cloud: cloud.deployment.plan(cloud.uuid),
+        prepare=_start_growing_full_group,
+    ),
+    'succeed': Operation(
+        lambda cloud: cloud.deployment.plan(cloud.uuid),
+        prepare=lambda cloud: cloud.start_replacing('m-2'),
+    ),
+    'give up': Operation(
+        lambda cloud: cloud.give_up_creates(),
+        partners=('rename', 'grow', 'succeed', 'redeem grown'),
+    ),
+    'redeem grown': Operation(
+        lambda cloud: cloud.redeem_created('m-3'), prepare=_grow
+    ),
+    'redeem successor': Operation(
+        lambda cloud: cloud.redeem_created('m-2'), prepare=_succeed
     ),
     'rehold': Operation(
         _rehold, prepare=lambda cloud: cloud.remove_hold('m-0')

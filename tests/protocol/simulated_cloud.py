@@ -18,15 +18,18 @@ from oslo_utils import timeutils
 import sqlalchemy as sa
 
 from nova_groupext import objects
+from nova_groupext.conf import CONF
 from nova_groupext.db import api as db
 from nova_groupext.db import engine
 from nova_groupext.db import migration
 from nova_groupext.db import models
 from nova_groupext.objects import placeholder_holds
 from nova_groupext.objects import states
+from nova_groupext.objects.create import VRTCreate
 from nova_groupext.scheduler.move import resize
 from nova_groupext.scheduler.nova import servers
 from nova_groupext.scheduler.protocol import redeem
+from nova_groupext.solver.language import paths
 from tests import fixtures as test_fixtures
 from tests import groups
 from tests.protocol import fake_placement
@@ -37,6 +40,9 @@ from tests.services import placement
 
 ServerOutcome = servers.ServerOutcome
 
+# Number of members of the group.
+MEMBERS = 3
+
 # Maximum number of members on a host after the adoption of a server.
 MAX_PER_HOST = 2
 APART = {
@@ -46,6 +52,10 @@ APART = {
     'strict': True,
 }
 ADOPTED_PATH = 'm-3'
+
+# Seconds for which planners may place the members of creates.
+PLACING_SECONDS = 20
+_WAITING_LIMIT = 'redeem_replacement_time_limit'
 
 _EXCLUSIVE_PROVIDERS = (
     'SELECT provider_uuid FROM vrt_holds JOIN vrt_groups '
@@ -80,6 +90,14 @@ def _migration_uuid(server):
 
 def _server_uuid(path):
     return uuid_of(f'server of {path}')
+
+
+def _created_name(path):
+    return f'created as {path}'
+
+
+def _created_uuid(path):
+    return uuid_of(_created_name(path))
 
 
 FOREIGN_SERVER = uuid_of('outsider')
@@ -143,6 +161,7 @@ class SimulatedCloud(fixtures.Fixture):
     :ivar refused_servers: servers that Nova was told to be refused
     :ivar lost_servers: servers that Nova was told to have lost their hold
     :ivar ended_servers: servers that have ended
+    :ivar given_up_servers: servers for whose places nobody waits any more
     :ivar removed_holds: holds that were removed from Placement from outside
     :ivar hints: {server: member_ref.MemberRef} that Nova has stored
     """
@@ -157,6 +176,7 @@ class SimulatedCloud(fixtures.Fixture):
         self._tables_hash = None
         self.granted_servers, self.refused_servers = set(), set()
         self.ended_servers, self.lost_servers = set(), set()
+        self.given_up_servers = set()
         self.removed_holds = set()
         self.hints = {}
         # Servers whose row in Nova's database is locked.
@@ -210,6 +230,7 @@ class SimulatedCloud(fixtures.Fixture):
         self.addCleanup(sa.event.remove, *listener)
         on_query = functools.partial(self.record_access, reads={NOVA})
         self.deployment = self.useFixture(_Deployment(self._connect, on_query))
+        self._limit_waiting()
         self.useFixture(
             fixtures.MonkeyPatch(
                 'nova_groupext.scheduler.nova.stored_hints._set_hints',
@@ -218,6 +239,16 @@ class SimulatedCloud(fixtures.Fixture):
         )
         self._connection().row_factory = self._record_row
         self._empty = self._saved()
+
+    def _limit_waiting(self):
+        """Let no scheduler wait for planners; these may place members."""
+        CONF.set_override(_WAITING_LIMIT, PLACING_SECONDS, 'vrt')
+        no_wait = types.SimpleNamespace(
+            vrt=types.SimpleNamespace(**{_WAITING_LIMIT: 0})
+        )
+        for name in ('create_request', 'replacement_request'):
+            where = f'nova_groupext.scheduler.redeem.{name}.CONF'
+            self.useFixture(fixtures.MonkeyPatch(where, no_wait))
 
     def _connect(self):
         return _RecordedSession(
@@ -339,7 +370,8 @@ class SimulatedCloud(fixtures.Fixture):
         return (
             *(self._counts, *self.deployment.nova_state()),
             *(self.granted_servers, self.refused_servers, self.lost_servers),
-            *(self.ended_servers, self.removed_holds, self.hints),
+            *(self.ended_servers, self.given_up_servers),
+            *(self.removed_holds, self.hints),
             *(self.free_for_foreign, self.foreign_consumers),
         )
 
@@ -569,6 +601,50 @@ class SimulatedCloud(fixtures.Fixture):
                 lambda: self._claim(FOREIGN_SERVER, self.large_provider),
             ),
         )
+
+    def start_growing(self, path):
+        """Store a create for a new member, which fits on ``spare``.
+
+        It gets the number and the hold of a member without server, if any.
+        """
+        self.deployment.allow_members(
+            self.uuid, {path: self.spare}, max_count=MEMBERS + 1
+        )
+        self._start_create(path)
+
+    def start_replacing(self, path):
+        """Store a create for the successor, on ``spare``, of a server."""
+        self.run_server(path)
+        successor = paths.successor(path, _created_uuid(path))
+        self.deployment.allow_members(
+            self.uuid, {successor: self.spare}, max_surge=1
+        )
+        self._start_create(path)
+
+    def _start_create(self, path):
+        server = _created_uuid(path)
+        if server not in self.deployment.server_outcomes:
+            self.deployment.start_create(self.uuid, path, server)
+
+    def give_up_creates(self):
+        """Let the schedulers of creates give up, unless these are placed."""
+        group = self.deployment.find_group(self.uuid)
+        if group is None:
+            return
+        context = self.deployment.context
+        for create in VRTCreate.list_unended(context, group.id):
+            if create.give_up(context):
+                self.record_access(writes={NOVA})
+                self.given_up_servers.update(create.server_uuids)
+                self.deployment.server_outcomes.update(
+                    dict.fromkeys(
+                        create.server_uuids, ServerOutcome.UNSCHEDULED
+                    )
+                )
+
+    def redeem_created(self, path):
+        """Create a server as the member that waits for it."""
+        self.redeem_all(path, [_created_name(path)])
 
     def end_server(self, path, outcome):
         """Redeem a member whose server then ends, or is never built."""

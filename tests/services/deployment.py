@@ -30,6 +30,7 @@ from nova_groupext.objects import drafts
 from nova_groupext.objects import placeholder_holds
 from nova_groupext.objects import releases
 from nova_groupext.objects import states
+from nova_groupext.objects.create import VRTCreate
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.scheduler import planner
 from nova_groupext.scheduler.current import locations
@@ -71,6 +72,9 @@ FLAVOR, SMALL = (
 )
 # Long enough for every lease, and for a request that is under way.
 LATER = 1 + max(300, release_holds.REQUEST_LIFETIME)
+
+# Seconds for which the server of a create waits for a place.
+CREATE_SECONDS = 60
 
 # Exceptions with which an operation may end, besides success.
 REFUSALS = (exception.VRTException, nova_exc.NoValidHost)
@@ -200,6 +204,44 @@ class Deployment(fixtures.Fixture):
         ].resolved_request
         drafts.store(self.context, group, draft)
         return draft.uuid
+
+    def allow_members(self, uuid, placements, **counts):
+        """Let a counted member of a group have more servers.
+
+        :param placements: {member path: its provider}
+        :param counts: ``max_count`` or ``max_surge``
+        """
+        [described] = self.group(uuid).member_sets
+        planned = {
+            path: dataclasses.asdict(groups.placement(provider, MEMBER_VCPUS))
+            for path, provider in placements.items()
+        }
+        described.update_row(
+            self.context,
+            description={
+                **described.description,
+                **counts,
+                'placements': {
+                    **described.description['placements'],
+                    **planned,
+                },
+            },
+        )
+
+    def start_create(self, uuid, path, server):
+        """Let the server of a create wait for a place, as a scheduler does.
+
+        :returns: VRTCreate
+        """
+        self.server_outcomes[server] = servers.ServerOutcome.CREATING
+        [described] = self.group(uuid).member_sets
+        return VRTCreate.start(
+            *(self.context, self.group(uuid), path),
+            *([described.path], [server]),
+            seconds=CREATE_SECONDS,
+            limit=CONF.vrt.max_waiting_creates,
+            project_limit=CONF.vrt.max_waiting_creates_per_project,
+        )
 
     def plan(self, uuid):
         self.planner().serve_group(self.context, uuid)
