@@ -1,44 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulated cloud that every run starts from the same state.
+"""Simulated cloud with one group, and the parts of operations on it."""
 
-It has tables in memory, a fake Placement, a clock that only sleeps and tests
-advance, and counted instead of random uuids.
-"""
-
-import collections
-import contextlib
 import functools
-import random
-import sqlite3
-import types
-import uuid
 
-import fixtures
-from oslo_utils import timeutils
 import sqlalchemy as sa
 
 from nova_groupext import objects
-from nova_groupext.conf import CONF
 from nova_groupext.db import api as db
-from nova_groupext.db import engine
-from nova_groupext.db import migration
 from nova_groupext.db import models
 from nova_groupext.objects import placeholder_holds
-from nova_groupext.objects import states
 from nova_groupext.objects.create import VRTCreate
 from nova_groupext.scheduler.move import resize
 from nova_groupext.scheduler.nova import servers
 from nova_groupext.scheduler.protocol import redeem
 from nova_groupext.solver.language import paths
-from tests import fixtures as test_fixtures
 from tests import groups
 from tests.protocol import fake_placement
 from tests.protocol import interleaving
+from tests.protocol import recorded_cloud
 from tests.services import deployment
 from tests.services import fake_nova
 from tests.services import placement
 
 ServerOutcome = servers.ServerOutcome
+NOVA, HINTS = recorded_cloud.NOVA, recorded_cloud.HINTS
+uuid_of = recorded_cloud.uuid_of
+migration_uuid = recorded_cloud.migration_uuid
 
 # Number of members of the group.
 MEMBERS = 3
@@ -53,39 +40,8 @@ APART = {
 }
 ADOPTED_PATH = 'm-3'
 
-# Seconds for which planners may place the members of creates.
-PLACING_SECONDS = 20
-_WAITING_LIMIT = 'redeem_replacement_time_limit'
-
-_EXCLUSIVE_PROVIDERS = (
-    'SELECT provider_uuid FROM vrt_holds JOIN vrt_groups '
-    'ON vrt_groups.id = group_id WHERE member_id IS NOT NULL '
-    'AND vrt_groups.status IN (?, ?) AND vrt_holds.status IN (?, ?, ?, ?)'
-)
-_RELEASED = 'SELECT uuid FROM vrt_holds WHERE status = ?'
-
-# Modules whose sleep lets other actors run instead.
-_SLEEPING_MODULES = (
-    'nova_groupext.scheduler.decide.strategy',
-    'nova_groupext.scheduler.placement.http',
-    'nova_groupext.scheduler.protocol.redeem',
-    'nova_groupext.scheduler.redeem.replacement_request',
-    'nova_groupext.scheduler.redeem.redeem_path',
-    'nova_groupext.scheduler.redeem.reserve',
-)
-
-
 # Policies of a group with exclusive hosts.
 EXCLUSIVE = ({'type': 'exclusive', 'scope': 'host'},)
-
-
-def uuid_of(name):
-    """Return a uuid that depends only on a name."""
-    return str(uuid.uuid5(uuid.NAMESPACE_OID, name))
-
-
-def _migration_uuid(server):
-    return uuid_of(f'migration of {server}')
 
 
 def _server_uuid(path):
@@ -102,218 +58,16 @@ def _created_uuid(path):
 
 FOREIGN_SERVER = uuid_of('outsider')
 
-# Nova's state of servers, and their stored hints, in the footprint of a step.
-NOVA, HINTS = 'Nova', 'hints'
 
-
-_TABLES = tuple(models.Base.metadata.tables)
-
-
-class _RecordedSession(fake_placement.Session):
-    """Client of FakePlacement; the responses are recorded as read.
-
-    :param record_read: function of a response
-    """
-
-    def __init__(self, placement, on_step, record_read):
-        super().__init__(placement, on_step)
-        self._record_read = record_read
-
-    def get(self, url, **kwargs):
-        return self._recorded(super().get(url, **kwargs))
-
-    def post(self, url, json=None, **kwargs):
-        return self._recorded(super().post(url, json, **kwargs))
-
-    def _recorded(self, response):
-        self._record_read((response.status_code, response.text))
-        return response
-
-
-class _Deployment(deployment.Deployment):
-    """Deployment that reports each query to Nova.
-
-    :param on_query: function called without arguments
-    """
-
-    def __init__(self, connect, on_query):
-        super().__init__(connect)
-        self._on_query = on_query
-
-    def _servers(self, context, uuids):
-        self._on_query()
-        return super()._servers(context, uuids)
-
-
-class SimulatedCloud(fixtures.Fixture):
+class SimulatedCloud(recorded_cloud.RecordedCloud):
     """Cloud with one group on which operations run.
 
-    :ivar deployment: deployment.Deployment
+    If it has exclusive hosts, ``large_provider`` has capacity for two more
+    members, of which one is reserved at first.
+
     :ivar uuid: uuid of the group: ``m-0`` and ``m-1`` are on
         ``large_provider``, ``m-2`` on ``small_provider``, ``spare`` is empty
-    :ivar is_exclusive: whether the group has exclusive hosts; then
-        ``large_provider`` has capacity for two more members, of which one is
-        reserved at first
-    :ivar free_for_foreign: {exclusive provider: capacity that foreign
-        consumers may have}, as Nova or an operator has freed it
-    :ivar foreign_consumers: {consumer: whether its provider was exclusive}
-    :ivar granted_servers: servers that Nova was told to have capacity
-    :ivar refused_servers: servers that Nova was told to be refused
-    :ivar lost_servers: servers that Nova was told to have lost their hold
-    :ivar ended_servers: servers that have ended
-    :ivar given_up_servers: servers for whose places nobody waits any more
-    :ivar removed_holds: holds that were removed from Placement from outside
-    :ivar hints: {server: member_ref.MemberRef} that Nova has stored
     """
-
-    def _setUp(self):
-        self.useFixture(test_fixtures.Database('sqlite://'))
-        self._placement = fake_placement.FakePlacement()
-        self._interleaver = None
-        # Number of uuids, seconds and random choices of each actor.
-        self._counts = collections.Counter()
-        # Hash of all tables; None if they may have changed since.
-        self._tables_hash = None
-        self.granted_servers, self.refused_servers = set(), set()
-        self.ended_servers, self.lost_servers = set(), set()
-        self.given_up_servers = set()
-        self.removed_holds = set()
-        self.hints = {}
-        # Servers whose row in Nova's database is locked.
-        self._locked_servers = set()
-        self.is_exclusive = False
-        self.free_for_foreign, self.foreign_consumers = {}, {}
-        self.useFixture(
-            fixtures.MonkeyPatch(
-                'oslo_utils.uuidutils.generate_uuid', self._count_uuid
-            )
-        )
-        self.useFixture(
-            fixtures.MonkeyPatch(
-                'nova_groupext.objects.listing.new_id', self._count_uuid
-            )
-        )
-        clock = types.SimpleNamespace(
-            sleep=self._sleep, monotonic=lambda: self._count('second')[1]
-        )
-        for name in _SLEEPING_MODULES:
-            where = f'{name}.time'
-            self.useFixture(fixtures.MonkeyPatch(where, clock))
-        self.useFixture(fixtures.MonkeyPatch('oslo_db.api.time', clock))
-        # oslo.db sleeps for no time when it opens a connection.
-        self.useFixture(
-            fixtures.MonkeyPatch(
-                'oslo_db.sqlalchemy.engines.time',
-                types.SimpleNamespace(sleep=lambda _seconds: None),
-            )
-        )
-        self.useFixture(
-            fixtures.MonkeyPatch(
-                'nova_groupext.scheduler.redeem.reserve.random',
-                types.SimpleNamespace(sample=self._sample),
-            )
-        )
-        # Reading all migrations takes longer than the rest of a run.
-        head = migration.head()
-        self.useFixture(
-            fixtures.MonkeyPatch(
-                'nova_groupext.db.migration.head', lambda: head
-            )
-        )
-        stack = contextlib.ExitStack()
-        stack.enter_context(
-            interleaving.intercept_transactions(lambda: self._interleaver)
-        )
-        self.addCleanup(stack.close)
-        listener = (sa.Engine, 'after_cursor_execute', self._record_statement)
-        sa.event.listen(*listener)
-        self.addCleanup(sa.event.remove, *listener)
-        on_query = functools.partial(self.record_access, reads={NOVA})
-        self.deployment = self.useFixture(_Deployment(self._connect, on_query))
-        self._limit_waiting()
-        self.useFixture(
-            fixtures.MonkeyPatch(
-                'nova_groupext.scheduler.nova.stored_hints._set_hints',
-                self._set_hints,
-            )
-        )
-        self._connection().row_factory = self._record_row
-        self._empty = self._saved()
-
-    def _limit_waiting(self):
-        """Let no scheduler wait for planners; these may place members."""
-        CONF.set_override(_WAITING_LIMIT, PLACING_SECONDS, 'vrt')
-        no_wait = types.SimpleNamespace(
-            vrt=types.SimpleNamespace(**{_WAITING_LIMIT: 0})
-        )
-        for name in ('create_request', 'replacement_request'):
-            where = f'nova_groupext.scheduler.redeem.{name}.CONF'
-            self.useFixture(fixtures.MonkeyPatch(where, no_wait))
-
-    def _connect(self):
-        return _RecordedSession(
-            lambda: self._placement, self._request, self._record_read
-        )
-
-    def _request(self, *args):
-        if self._interleaver is not None:
-            self._interleaver.request(*args)
-
-    def _record_statement(self, _connection, cursor, statement, *_others):
-        if not statement.startswith('SELECT'):
-            self._tables_hash = None
-        # A statement that returns rows has no row count yet.
-        is_changed = cursor.rowcount > 0 or 'RETURNING' in statement
-        if self._interleaver is not None:
-            self._interleaver.statement(statement, is_changed)
-
-    def _record_row(self, _cursor, row):
-        self._record_read(row)
-        return row
-
-    def _record_read(self, value):
-        if self._interleaver is not None:
-            self._interleaver.record_read(value)
-
-    def record_access(self, reads=(), writes=()):
-        """Add accesses to the footprint of the current step."""
-        if self._interleaver is not None:
-            self._record_read(self._hash_outside_tables())
-            self._interleaver.record_access(reads, writes)
-
-    def _sleep(self, _seconds):
-        if self._interleaver is not None:
-            self._interleaver.sleep()
-
-    def _set_hints(self, _context, server, new_hints):
-        """Change hints with the row locked, like stored_hints._set_hints()."""
-        self.record_access(writes={HINTS})
-        while server in self._locked_servers:
-            self._sleep(0)
-            self.record_access(reads={HINTS})
-        self._locked_servers.add(server)
-        try:
-            self.hints[server] = new_hints()
-        finally:
-            self._locked_servers.discard(server)
-        return self.hints[server]
-
-    def _count_uuid(self, dashed=True):
-        """Return a uuid that does not depend on other actors."""
-        uuid = uuid_of('actor {} {}'.format(*self._count('uuid')))
-        return uuid if dashed else uuid.replace('-', '')
-
-    def _sample(self, population, k):
-        return random.Random(str(self._count('sample'))).sample(population, k)
-
-    def _count(self, what):
-        """Return the running actor, and how often it called this."""
-        actor = self._interleaver and self._interleaver.running
-        self._counts[actor, what] += 1
-        self._record_read(self._counts[actor, what])
-        return actor, self._counts[actor, what]
-
-    # -- state of a run ----------------------------------------------------
 
     def prepare(self, is_held, preparations, is_exclusive=False):
         """Create the group and prepare operations; runs start from there."""
@@ -343,148 +97,6 @@ class SimulatedCloud(fixtures.Fixture):
             for each in self.exclusive_providers()
         )
         self._start = self._saved()
-
-    def restart(self):
-        """Restore the state after prepare(); return the Interleaver."""
-        self._restore(self._start)
-        return self._interleaver
-
-    @contextlib.contextmanager
-    def unchanged(self):
-        """Restore the state at the end of a ``with`` block."""
-        saved, late = self._saved(), self._interleaver.late_requests
-        try:
-            yield
-        finally:
-            self._restore(saved)
-            self._interleaver.late_requests = late
-
-    def _saved(self):
-        tables = sqlite3.connect(':memory:', check_same_thread=False)
-        self._connection().backup(tables)
-        state = [each.copy() for each in self._state_outside_tables()]
-        return tables, self._placement.copy(), timeutils.utcnow(), state
-
-    def _state_outside_tables(self):
-        """Return the state that is neither in the tables nor in Placement."""
-        return (
-            *(self._counts, *self.deployment.nova_state()),
-            *(self.granted_servers, self.refused_servers, self.lost_servers),
-            *(self.ended_servers, self.given_up_servers),
-            *(self.removed_holds, self.hints),
-            *(self.free_for_foreign, self.foreign_consumers),
-        )
-
-    def _restore(self, saved):
-        tables, placement_copy, now, state = saved
-        tables.backup(self._connection())
-        self._tables_hash = None
-        self._placement = placement_copy.copy()
-        timeutils.set_time_override(now)
-        for container, saved_value in zip(
-            self._state_outside_tables(), state, strict=True
-        ):
-            container.clear()
-            add = (
-                container.extend
-                if isinstance(container, list)
-                else container.update
-            )
-            add(saved_value)
-        self._interleaver = interleaving.Interleaver(self._placement)
-
-    @staticmethod
-    def _connection():
-        return engine.get_engine().raw_connection().driver_connection
-
-    def tables(self):
-        """Return a connection whose queries are no step of an actor."""
-        return self._connection()
-
-    def state(self):
-        """Return a hash of all that actors can read."""
-        if self._tables_hash is None:
-            connection = self._connection()
-            self._tables_hash = hash(
-                tuple(
-                    tuple(connection.execute(f'SELECT * FROM {table}'))
-                    for table in _TABLES
-                )
-            )
-        now = timeutils.utcnow()
-        return hash((self._tables_hash, now, self._hash_outside_tables()))
-
-    def _hash_outside_tables(self):
-        state = [
-            sorted(each.items() if isinstance(each, dict) else each)
-            for each in (*self._state_outside_tables(), self._locked_servers)
-            if each is not self._counts
-        ]
-        late_requests = self._interleaver.late_requests
-        return hash(repr((state, self._placement.state(), late_requests)))
-
-    def consumers(self):
-        """Return {uuid: fake_placement.Consumer} that Placement shows."""
-        return self._placement.shown()
-
-    def lost_consumers(self):
-        """Return the consumers with usage but without a record."""
-        return (
-            self._placement.consumers.keys() - self._placement.shown().keys()
-        )
-
-    def apply_late_requests(self):
-        self._interleaver.apply_late_requests()
-
-    @property
-    def late_lost_consumers(self):
-        """Consumers whose records late requests may have lost."""
-        return self._interleaver.late_lost_consumers
-
-    def has_capacity(self, uuid):
-        """Check whether a consumer, or its migration, has usage.
-
-        While a server moves, its migration has its allocations.
-        """
-        return bool(
-            {uuid, _migration_uuid(uuid)} & self._placement.consumers.keys()
-        )
-
-    def exclusive_providers(self):
-        """Return the providers that are exclusive to the group."""
-        if not self.is_exclusive:
-            return set()
-        rows = self.tables().execute(
-            _EXCLUSIVE_PROVIDERS,
-            (*states.GROUP_WITH_HOLDS, *states.HOLD_COMMITTED),
-        )
-        return {provider for (provider,) in rows}
-
-    def free_capacity(self, provider):
-        """Return the capacity of a provider for foreign consumers.
-
-        The usage of RELEASED rows, which late requests filled, counts as
-        free: the reaper empties it.
-        """
-        rows = self.tables().execute(_RELEASED, (states.Hold.RELEASED,))
-        late = {uuid for (uuid,) in rows}
-        [inventory] = self._placement.inventories[provider].values()
-        return (
-            inventory['total']
-            - inventory['reserved']
-            - sum(
-                amount
-                for uuid, each in self._placement.consumers.items()
-                if uuid not in late
-                for amount in each.allocations.get(provider, {}).values()
-            )
-        )
-
-    def has_lost_records(self):
-        """Check whether Placement has lost the record of any consumer."""
-        return self._placement.has_lost_records
-
-    # -- parts of operations -----------------------------------------------
 
     def redeem(self, path, server):
         """Create a server, and record the answer to Nova."""
@@ -740,7 +352,7 @@ class SimulatedCloud(fixtures.Fixture):
             return False
         consumers = self._placement.consumers
         if server in consumers:
-            consumers[_migration_uuid(server)] = consumers.pop(server)
+            consumers[migration_uuid(server)] = consumers.pop(server)
         self.deployment.moving_servers.add(server)
         is_moved = False
         try:
@@ -763,7 +375,7 @@ class SimulatedCloud(fixtures.Fixture):
     def _end_move(self, server, provider):
         self.record_access(writes={NOVA, interleaving.PLACEMENT})
         consumers = self._placement.consumers
-        old_allocations = consumers.pop(_migration_uuid(server), None)
+        old_allocations = consumers.pop(migration_uuid(server), None)
         self.deployment.moving_servers.discard(server)
         if provider is not None:
             self.deployment.server_hosts[server] = provider
