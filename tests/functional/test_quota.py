@@ -14,6 +14,13 @@ from nova_groupext.scheduler import rpcapi
 from nova_groupext.scheduler.protocol import hold_plan
 from tests.functional import base
 
+# (option, value) of Nova's ways to count
+DRIVERS = (
+    ('count_usage_from_placement', False),
+    ('count_usage_from_placement', True),
+    ('driver', 'nova.quota.UnifiedLimitsDriver'),
+)
+
 ONE = {'members': {'a': base.member()}}
 
 
@@ -22,8 +29,16 @@ class TestQuota(base.GroupTestCase):
 
     def setUp(self):
         super().setUp()
-        # Keystone's limits, for the driver of unified limits.
-        limits = {'servers': 3, 'class:VCPU': 3, 'class:MEMORY_MB': 10**6}
+        self.set_unified_limits(3)
+
+    def set_unified_limits(self, number):
+        """Set Keystone's limits of servers and processors."""
+        limits = {
+            'servers': number,
+            'class:VCPU': number,
+            'class:MEMORY_MB': 10**6,
+            'class:DISK_GB': 10**6,
+        }
         self.useFixture(limit_fixture.LimitFixture(limits, {}))
         self.set('endpoint_id', 'nova', 'oslo_limit')
 
@@ -46,11 +61,7 @@ class TestQuota(base.GroupTestCase):
         group = self.hold_group({'members': {'a': base.member(count=2)}})
         self.redeem(group['id'], 'a-0', 'm1.tiny')
 
-        for option, value in (
-            ('count_usage_from_placement', False),
-            ('count_usage_from_placement', True),
-            ('driver', 'nova.quota.UnifiedLimitsDriver'),
-        ):
+        for option, value in DRIVERS:
             self.set(option, value, 'quota')
             fits = self.ask_for(1)
             too_much = self.ask_for(2)
@@ -68,17 +79,15 @@ class TestQuota(base.GroupTestCase):
         topology = {'members': {'a': base.member(count=count)}}
         return self.post(topology=topology, hold=False)
 
-    def test_server_that_waits_counts_once(self):
+    def test_server_that_waits_counts_once_with_every_quota_driver(self):
         self.set_quota(cores=2, instances=2)
+        self.set_unified_limits(2)
         growing = base.member(count=1, max_count=2)
         uuid = self.hold_group({'members': {'a': growing}})['id']
         self.redeem(uuid, 'a', 'm1.tiny')
 
-        for is_counted_in_placement in (False, True):
-            self.set(
-                *('count_usage_from_placement', is_counted_in_placement),
-                'quota',
-            )
+        for option, value in DRIVERS:
+            self.set(option, value, 'quota')
 
             second = self.redeem(uuid, 'a', 'm1.tiny')
 
