@@ -41,7 +41,7 @@ class CloudUserTestCase(base.BaseTestCase):
             self.id().rsplit('.', 1)[-1],
             kwargs.pop('image', image.image_id('cirros')),
             nova.flavors.find(name=flavor),
-            nics='none',
+            nics=kwargs.pop('nics', 'none'),
             **kwargs,
         )
         self.addCleanup(self.delete_servers, server)

@@ -6,6 +6,7 @@ import uuid
 from novaclient import exceptions
 
 from nova_groupext.cloud import image
+from nova_groupext.cloud import network
 from tests.functional.cloud import base
 
 
@@ -71,14 +72,28 @@ class TestServers(base.CloudTestCase):
 
         self.assertEqual('ERROR', server.status)
 
-    def test_server_with_a_network_is_refused(self):
-        nova = self.cloud.nova('demo')
+    def test_server_has_a_port_of_the_network_until_it_is_deleted(self):
+        sdk = self.cloud.sdk('demo').network
+        port = sdk.create_port(network_id=network.NETWORK['id'])
+
+        for nics in (
+            'auto',
+            [{'net-id': network.NETWORK['id']}],
+            [{'port-id': port.id}],
+        ):
+            server = self.boot(nics=nics)
+
+            ports = list(sdk.ports(device_id=server.id))
+            self.assertEqual('ACTIVE', server.status, vars(server))
+            self.assertEqual(
+                [each.fixed_ips[0]['ip_address'] for each in ports],
+                [each['addr'] for each in server.addresses['private']],
+            )
+            self.delete_servers(server)
+            self.assertEqual([], list(sdk.ports(device_id=server.id)))
+
+    def test_server_with_an_unknown_network_or_port_is_refused(self):
         here = str(uuid.uuid4())
 
-        for nics in ('auto', [{'net-id': here}], [{'port-id': here}]):
-            self.assertRaises(
-                exceptions.BadRequest,
-                nova.servers.create,
-                *('x', image.image_id('cirros'), nova.flavors.list()[0]),
-                nics=nics,
-            )
+        for nics in ([{'net-id': here}], [{'port-id': here}]):
+            self.assertRaises(exceptions.BadRequest, self.create, nics=nics)

@@ -179,20 +179,48 @@ class TestNetworks(base.BaseTestCase):
             self.assertEqual(404, answer.status_code)
             self.assertEqual(kind, answer.json['NeutronError']['type'])
 
-    def test_auto_allocated_topology_is_a_conflict(self):
+    def create_port(self, **values):
         answer = ask(
-            self.networks, '/v2.0/auto-allocated-topology/p?fields=dry-run'
+            self.networks, '/v2.0/ports', method='POST', json={'port': values}
         )
+        return answer.json['port']
 
-        self.assertEqual(409, answer.status_code)
-        self.assertIn('NeutronError', answer.json)
+    def test_ports_have_addresses_of_their_own(self):
+        addresses = {
+            self.create_port()['fixed_ips'][0]['ip_address']
+            for _number in range(3)
+        }
 
-    def test_port_cannot_be_created(self):
-        answer = ask(
-            self.networks, '/v2.0/ports', method='POST', json={'port': {}}
-        )
+        self.assertEqual({'10.0.0.2', '10.0.0.3', '10.0.0.4'}, addresses)
 
-        self.assertEqual(404, answer.status_code)
+    def test_ports_are_listed_by_their_device(self):
+        port = self.create_port(device_id='server')
+        self.create_port(device_id='other')
+
+        found = ask(self.networks, '/v2.0/ports?device_id=server')
+
+        self.assertEqual([port], found.json['ports'])
+
+    def test_ports_of_other_projects_are_not_found(self):
+        port = self.create_port()
+        token = accounts.by_name('demo').token
+
+        for path in ('/v2.0/ports', f'/v2.0/ports/{port["id"]}'):
+            seen = ask(self.networks, path, headers={'X-Auth-Token': token})
+            self.assertNotIn(port['id'], seen.json.get('ports', ()))
+        self.assertEqual(404, seen.status_code)
+
+    def test_deleted_port_is_not_found(self):
+        path = f'/v2.0/ports/{self.create_port()["id"]}'
+        deleted = ask(self.networks, path, method='DELETE')
+        self.assertEqual(204, deleted.status_code)
+
+        for method in ('GET', 'DELETE'):
+            answer = ask(self.networks, path, method=method)
+            self.assertEqual(404, answer.status_code)
+            self.assertEqual(
+                'PortNotFound', answer.json['NeutronError']['type']
+            )
 
 
 class TestTokenFilters(base.BaseTestCase):
