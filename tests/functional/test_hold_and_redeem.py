@@ -36,6 +36,16 @@ class TestHoldAndRedeem(base.GroupTestCase):
         self.assertEqual('cmp-1', self.host_of(server))
         self.assertEqual({'cmp-1': 0, 'cmp-2': 8}, self.free())
 
+    def test_server_with_a_port_becomes_its_member(self):
+        uuid = self.hold_group({'members': {'a': base.member()}})['id']
+
+        server = self.redeem(uuid, 'a', 'm1.tiny', nics='auto')
+
+        self.assertEqual('ACTIVE', server.status, vars(server))
+        self.assertIn('private', server.addresses)
+        [member] = self.group(uuid)['members']
+        self.assertEqual(server.id, member['server_id'])
+
     def test_deletion_of_a_group_frees_exactly_its_holds(self):
         other = self.hold_group({'members': {'x': base.member('m1.medium')}})
         before = self.free()
