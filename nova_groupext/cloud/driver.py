@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Virt driver of the computes: Nova's fake driver with a given capacity."""
 
+from nova import exception
 from nova.virt import fake
 from nova.virt import node
 
 #: Host by name; a driver learns the name of its host only in init_host().
 HOSTS = {}
+
+#: Metadata of servers whose builds fail
+FAILING = {'build': 'fails'}
 
 
 class TryOutDriver(fake.FakeDriver):
@@ -29,6 +33,14 @@ class TryOutDriver(fake.FakeDriver):
 
     def get_nodenames_by_uuid(self, refresh=False):
         return {self.node_uuid: self._host}
+
+    def spawn(self, context, instance, *args, **kwargs):
+        """Build a server, unless its metadata says that this fails."""
+        if FAILING.items() <= instance.metadata.items():
+            raise exception.InstanceDeployFailure(
+                reason='the metadata of the server says so'
+            )
+        super().spawn(context, instance, *args, **kwargs)
 
     def post_live_migration_at_source(self, context, instance, network_info):
         """Remove a migrated guest, which Nova's fake driver keeps.

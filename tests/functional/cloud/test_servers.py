@@ -5,6 +5,7 @@ import uuid
 
 from novaclient import exceptions
 
+from nova_groupext.cloud import driver
 from nova_groupext.cloud import image
 from nova_groupext.cloud import network
 from tests.functional.cloud import base
@@ -69,6 +70,11 @@ class TestServers(base.CloudTestCase):
 
     def test_server_whose_image_trait_no_host_has_fails(self):
         server = self.boot(image=image.image_id('cirros-vmx'))
+
+        self.assertEqual('ERROR', server.status)
+
+    def test_server_fails_where_its_metadata_says_so(self):
+        server = self.boot(meta=driver.FAILING)
 
         self.assertEqual('ERROR', server.status)
 
