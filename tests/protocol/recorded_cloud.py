@@ -198,6 +198,7 @@ class RecordedCloud(fixtures.Fixture):
     def _limit_waiting(self):
         """Let no scheduler wait for planners; these may place members."""
         CONF.set_override(_WAITING_LIMIT, PLACING_SECONDS, 'vrt')
+        self.addCleanup(CONF.clear_override, _WAITING_LIMIT, 'vrt')
         no_wait = types.SimpleNamespace(
             vrt=types.SimpleNamespace(**{_WAITING_LIMIT: 0})
         )
