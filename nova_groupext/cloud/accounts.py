@@ -30,6 +30,11 @@ def _derive(kind, name):
     return hmac.new(_secret.encode(), text, hashlib.sha256).hexdigest()
 
 
+def uuid_of(kind, name):
+    """Return id_of() as a uuid with dashes."""
+    return str(uuid.UUID(id_of(kind, name)))
+
+
 def id_of(kind, name):
     """Return the id of a user, project or role, equal in every cloud."""
     return uuid.uuid5(uuid.NAMESPACE_DNS, f'{name}.{kind}.tryout').hex

@@ -27,7 +27,7 @@ IMAGES = {
 
 def image_id(name):
     """Return the id of a seed image, a uuid with dashes."""
-    return str(uuid.UUID(accounts.id_of('image', name)))
+    return accounts.uuid_of('image', name)
 
 
 class Images(stub_service.StubService):

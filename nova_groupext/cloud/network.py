@@ -19,14 +19,10 @@ EXTENSIONS = ('auto-allocated-topology', 'binding', 'quotas', 'security-group')
 ADDRESSES = ipaddress.ip_network('10.0.0.0/16')
 
 
-def _id(name):
-    return str(uuid.UUID(accounts.id_of('network', name)))
-
-
 NETWORK = {
-    'id': _id('private'),
+    'id': accounts.uuid_of('network', 'private'),
     'name': 'private',
-    'subnets': [_id('private-subnet')],
+    'subnets': [accounts.uuid_of('network', 'private-subnet')],
     'shared': True,
     'admin_state_up': True,
     'status': 'ACTIVE',
@@ -36,7 +32,7 @@ NETWORK = {
     'mtu': 1500,
 }
 SUBNET = {
-    'id': _id('private-subnet'),
+    'id': accounts.uuid_of('network', 'private-subnet'),
     'name': 'private-subnet',
     'network_id': NETWORK['id'],
     'ip_version': 4,

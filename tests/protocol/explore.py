@@ -3,9 +3,8 @@
 
 ``python -m tests.protocol.explore`` explores all pairs; ``--seconds`` limits
 the time for each pair, ``--pair`` selects one, ``--replay`` repeats one run.
-A run has two preemptions, or a fault and a preemption, where the operations
-access the same rows or consumers. ``--random`` then runs three operations at
-a time, with random preemptions and one fault.
+reduction.py tells which runs of a pair there are. ``--random`` then runs
+three operations at a time, with random preemptions and one fault.
 """
 
 import argparse

@@ -196,7 +196,7 @@ class RecordedCloud(fixtures.Fixture):
         self._empty = self._saved()
 
     def _limit_waiting(self):
-        """Let no scheduler wait for planners; these may place members."""
+        """Configure schedulers that never wait, and planners that place."""
         CONF.set_override(_WAITING_LIMIT, PLACING_SECONDS, 'vrt')
         self.addCleanup(CONF.clear_override, _WAITING_LIMIT, 'vrt')
         no_wait = types.SimpleNamespace(

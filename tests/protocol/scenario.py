@@ -58,10 +58,7 @@ class Scenario:
             cloud, interleaver = self._cloud, self._cloud.restart()
             run = reduction.Run(choices, interleaver.steps)
             has_ended = interleaver.run(
-                [
-                    lambda work=each.work: work(cloud)
-                    for each in self._operations
-                ],
+                [functools.partial(e.work, cloud) for e in self._operations],
                 choices,
                 lambda: invariants.check_step(cloud),
                 functools.partial(self._is_known, run),

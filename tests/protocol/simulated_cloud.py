@@ -239,7 +239,7 @@ class SimulatedCloud(recorded_cloud.RecordedCloud):
             self.deployment.start_create(self.uuid, path, server)
 
     def give_up_creates(self):
-        """Let the schedulers of creates give up, unless these are placed."""
+        """Give up the creates that are not placed, as their schedulers do."""
         group = self.deployment.find_group(self.uuid)
         if group is None:
             return

@@ -206,7 +206,7 @@ class Deployment(fixtures.Fixture):
         return draft.uuid
 
     def allow_members(self, uuid, placements, **counts):
-        """Let a counted member of a group have more servers.
+        """Change a description: a counted member may have more servers.
 
         :param placements: {member path: its provider}
         :param counts: ``max_count`` or ``max_surge``
@@ -229,7 +229,7 @@ class Deployment(fixtures.Fixture):
         )
 
     def start_create(self, uuid, path, server):
-        """Let the server of a create wait for a place, as a scheduler does.
+        """Store a create whose server waits for a place, as a scheduler does.
 
         :returns: VRTCreate
         """
