@@ -8,6 +8,7 @@ from unittest import mock
 from xml.etree import ElementTree
 
 from openstack import exceptions
+from oslo_utils import uuidutils
 import yaml
 
 from nova_groupext_client.osc import command
@@ -163,16 +164,16 @@ class TestCommands(base.ClientTestCase):
 
     def test_boot_command_creates_servers(self):
         group = self.hold_group(topology=base.topology(1)).id
-        wrong, right = self.files / 'wrong', self.files / 'right'
-        wrong.write_text('default: [}')
-        right.write_text('default: {networks: none}')
-        boot = ('vrt', 'group', 'boot', group, '--wait', '--servers')
-        self.assertIn('wrong: line 1', self.command_refusal(*boot, str(wrong)))
+        template = self.files / 'servers'
+        boot = ('vrt', 'group', 'boot', group, '--wait')
+        boot_like = (*boot, '--servers', str(template))
+        template.write_text('default: [}')
+        self.assertIn('servers: line 1', self.command_refusal(*boot_like))
+        missing = [{'uuid': uuidutils.generate_uuid()}]
+        template.write_text(yaml.dump({'default': {'networks': missing}}))
+        self.assertIn('front/web-0', self.command_refusal(*boot_like))
 
-        # Without a template the servers need a network, which is missing.
-        told = self.command_refusal(*boot[:-1])
-        self.assertIn('front/web-0', told)
-        self.done(*boot, str(right))
+        self.done(*boot)
 
         [member] = self.wait(self.vrt.get_group(group), 'ACTIVE').members
         self.assertIsNotNone(member['server_id'])
