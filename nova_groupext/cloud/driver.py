@@ -5,11 +5,10 @@ from nova import exception
 from nova.virt import fake
 from nova.virt import node
 
+from nova_groupext.cloud import image
+
 #: Host by name; a driver learns the name of its host only in init_host().
 HOSTS = {}
-
-#: Metadata of servers whose builds fail
-FAILING = {'build': 'fails'}
 
 
 class TryOutDriver(fake.FakeDriver):
@@ -35,11 +34,9 @@ class TryOutDriver(fake.FakeDriver):
         return {self.node_uuid: self._host}
 
     def spawn(self, context, instance, *args, **kwargs):
-        """Build a server, unless its metadata says that this fails."""
-        if FAILING.items() <= instance.metadata.items():
-            raise exception.InstanceDeployFailure(
-                reason='the metadata of the server says so'
-            )
+        """Build a server, unless its image is the broken one."""
+        if instance.image_ref == image.image_id('cirros-broken'):
+            raise exception.InstanceDeployFailure(reason='a broken image')
         super().spawn(context, instance, *args, **kwargs)
 
     def post_live_migration_at_source(self, context, instance, network_info):

@@ -19,6 +19,8 @@ IMAGES = {
     'cirros': {},
     # The next version: for the scheduler it is like the one before.
     'cirros-next': {},
+    # Builds from it fail.
+    'cirros-broken': {},
     'cirros-uefi': {'hw_firmware_type': 'uefi'},
     # No host has this trait: a server with this image finds no valid host.
     'cirros-vmx': {'trait:HW_CPU_X86_VMX': 'required'},

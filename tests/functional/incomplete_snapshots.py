@@ -71,6 +71,22 @@ class IncompleteCase(changing_cloud.ChangingCloudTestCase):
                 },
             )
 
+    def add_trait(self, host, trait):
+        """Give a host a trait until the end of the test."""
+        self.cloud.placement.put(f'/traits/{trait}')
+        traits = self._traits(host)
+        self._set_traits(host, [*traits, trait])
+        self.addCleanup(self._set_traits, host, traits)
+
+    def _traits(self, host):
+        url = f'/resource_providers/{self.root(host)}/traits'
+        return self.cloud.placement.get(url).json()['traits']
+
+    def _set_traits(self, host, traits):
+        url = f'/resource_providers/{self.root(host)}/traits'
+        now = self.cloud.placement.get(url).json()
+        self.cloud.placement.put(url, json={**now, 'traits': traits})
+
     def root(self, name):
         body = self.cloud.placement.get(
             f'/resource_providers?name={name}'

@@ -62,12 +62,7 @@ class TestTraits(incomplete_snapshots.IncompleteCase):
 
     def setUp(self):
         super().setUp()
-        placement = self.cloud.placement
-        placement.put('/traits/CUSTOM_FAST')
-        url = f'/resource_providers/{self.root("cmp-1")}/traits'
-        now = placement.get(url).json()
-        fast = {**now, 'traits': [*now['traits'], 'CUSTOM_FAST']}
-        placement.put(url, json=fast)
+        self.add_trait('cmp-1', 'CUSTOM_FAST')
         nova = self.cloud.nova('admin')
         flavor = nova.flavors.create('fast', 512, 2, 1)
         self.addCleanup(nova.flavors.delete, flavor)

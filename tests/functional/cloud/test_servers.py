@@ -5,7 +5,6 @@ import uuid
 
 from novaclient import exceptions
 
-from nova_groupext.cloud import driver
 from nova_groupext.cloud import image
 from nova_groupext.cloud import network
 from tests.functional.cloud import base
@@ -73,8 +72,8 @@ class TestServers(base.CloudTestCase):
 
         self.assertEqual('ERROR', server.status)
 
-    def test_server_fails_where_its_metadata_says_so(self):
-        server = self.boot(meta=driver.FAILING)
+    def test_server_of_the_broken_image_fails(self):
+        server = self.boot(image=image.image_id('cirros-broken'))
 
         self.assertEqual('ERROR', server.status)
 
