@@ -26,8 +26,8 @@ MIN_CASES = 2
 def sample_seeds(count: int, first: int = 0) -> list[int]:
     """Draw some of the seeds from ``first`` to ``first + count - 1``.
 
-    :returns: the drawn seeds in their order, but no fewer than ``FEWEST`` as
-        long as there are so many
+    :returns: the drawn seeds in their order, but no fewer than ``MIN_CASES``
+        as long as there are so many
     """
     all_seeds = range(first, first + count)
     return sorted(random.Random(DRAW).sample(all_seeds, _share_of(count)))

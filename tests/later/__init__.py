@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of groups whose servers and hosts change.
+"""Tests of what happens to a group later.
 
-Servers move, are resized, shelved, adopted or leave their group, and
-exclusive hosts change. ``tox -e later`` runs all tests, ``VRT_SHARE=3`` one
-in three.
+It is revised, its servers are created by ``boot`` or ``deploy``, move, are
+resized, shelved, adopted or leave, and its hosts change. ``tox -e later``
+runs all tests, ``VRT_SHARE=3`` one in three.
 """
 
 from tests import shares

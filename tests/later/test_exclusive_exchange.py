@@ -12,7 +12,7 @@ from nova_groupext.scheduler.nova import hosts
 from nova_groupext.scheduler.protocol import ownership
 from nova_groupext.scheduler.protocol import placeholders
 from nova_groupext.scheduler.reap import reaper
-from tests.functional import exclusive_groups
+from tests.later import exclusive_groups
 
 
 class TestExchange(exclusive_groups.MaintenanceTestCase):

@@ -6,7 +6,7 @@ import fixtures
 from nova_groupext.objects import placeholder_holds
 from nova_groupext.scheduler.nova import hosts
 from tests.functional import base
-from tests.functional import exclusive_groups
+from tests.later import exclusive_groups
 
 
 class TestFailures(exclusive_groups.MaintenanceTestCase):

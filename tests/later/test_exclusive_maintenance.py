@@ -14,7 +14,7 @@ from nova_groupext.scheduler.filters import holistic_filter
 from nova_groupext.scheduler.follow import hold_changes
 from nova_groupext.scheduler.follow import server_changes
 from nova_groupext.scheduler.protocol import exclusive_hosts
-from tests.functional import exclusive_groups
+from tests.later import exclusive_groups
 
 
 class TestMaintenance(exclusive_groups.MaintenanceTestCase):

@@ -12,8 +12,8 @@ from nova_groupext.scheduler import planner
 from nova_groupext.scheduler.audit import audit
 from nova_groupext.scheduler.resize import reservations
 from tests.functional import base
-from tests.functional import exclusive_groups
 from tests.functional import moves
+from tests.later import exclusive_groups
 from tests.later import test_revising_exclusive
 
 ONE_HOST = {

@@ -4,7 +4,7 @@
 import fixtures
 
 from tests.clients import base
-from tests.clients import deploying
+from tests.later import deploying
 
 
 class TestResuming(deploying.DeployTestCase):

@@ -2,7 +2,7 @@
 """Revisions of groups on hosts that have child providers."""
 
 from tests.functional import base
-from tests.functional import incomplete_snapshots
+from tests.later import incomplete_snapshots
 
 
 class TestNested(incomplete_snapshots.IncompleteCase):

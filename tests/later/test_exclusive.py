@@ -10,7 +10,7 @@ from nova_groupext.cloud import with_groups
 from nova_groupext.db import api as db
 from nova_groupext.db import models
 from tests.functional import base
-from tests.functional import exclusive_groups
+from tests.later import exclusive_groups
 
 
 class TestExclusive(exclusive_groups.ExclusiveTestCase):

@@ -17,7 +17,7 @@ from nova_groupext.api import boot
 from nova_groupext.cloud import image
 from nova_groupext.objects import boot as boots
 from tests.functional import base
-from tests.functional.api import booting
+from tests.later import booting
 
 BAD_KEY = {**booting.OFFLINE, 'key_name': 'of nobody'}
 

@@ -14,7 +14,7 @@ from nova_groupext.scheduler.nova import hosts as look_hosts
 from nova_groupext.solver.solve import decide
 from tests.functional import base
 from tests.functional import foreign_consumers
-from tests.functional import incomplete_snapshots
+from tests.later import incomplete_snapshots
 
 TWO = {
     'members': {'a': base.member(count=2)},

@@ -3,7 +3,7 @@
 
 from nova_groupext.objects import boot as boots
 from tests.functional import base
-from tests.functional.api import booting
+from tests.later import booting
 
 
 class TestBootWithGroup(booting.BootTestCase):

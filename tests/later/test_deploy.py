@@ -21,8 +21,8 @@ from nova_groupext_client.deploy import names
 from nova_groupext_client.deploy import servers
 from nova_groupext_client.deploy import what_if
 from tests.clients import base
-from tests.clients import deploying
 from tests.clients.template import test_examples as examples
+from tests.later import deploying
 
 PATHS = ['front/web-0', 'front/web-1', 'db']
 HELD = member_states.State.HELD
