@@ -33,6 +33,7 @@ def check(context, group, path, server):
         members = _find_members(context, group, path)
         _check_held(context, members, path, server)
     except (
+        exception.DescriptionMismatch,
         exception.MemberNotFound,
         exception.MemberStateConflict,
         exception.TooFewRedeemable,
@@ -73,13 +74,7 @@ def _check_placeable(context, group_uuid, path, server, error):
     if group.status not in states.GROUP_REPLACEABLE:
         raise error
     number = _requested_number(server)
-    matching = _matching_sets(
-        *(context, server, path),
-        {
-            each.path: each.resolved_request
-            for each in allowed.member_sets_for(group, path)
-        },
-    )
+    matching = _find_matching(context, group, path, server)
     try:
         choices = allowed.choose(
             *(group, path, matching),
@@ -146,6 +141,25 @@ def _requested_number(server):
         return int(number)
     except (TypeError, ValueError, OverflowError):
         return 1  # Nova's schema has the better error.
+
+
+def _find_matching(context, group, path, server):
+    """Return what of a group describes the server, now or before.
+
+    :raises: DescriptionMismatch
+    """
+
+    def is_like(request):
+        return not descriptions.differences(context, server, request)
+
+    matching = allowed.find_matching(group, path, is_like)
+    if not matching.member_sets:
+        requests = {
+            each.path: each.resolved_request
+            for each in allowed.member_sets_for(group, path)
+        }
+        _matching_sets(context, server, path, requests)
+    return matching
 
 
 def _matching_sets(context, server, path, requests):

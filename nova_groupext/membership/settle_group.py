@@ -40,10 +40,13 @@ from nova_groupext.objects.plan import VRTPlan
 def keeps_no_hold(context: RequestContext, member: VRTMember) -> bool:
     """Check whether nothing is held any more when a member's server goes.
 
-    More members than described have a place, or a successor follows.
+    More members than described have a place, a successor follows, or the
+    server was as the member was described before.
 
     :param member: one that has a place
     """
+    if member.server_request is not None:
+        return True
     is_own = models.Member.group_id == member.group_id
     has_successors = models.Member.succeeds.is_not(None)
     if db.count(context, models.Member, is_own, has_successors):
@@ -79,6 +82,7 @@ def settle(context: RequestContext, group_id: int) -> None:
             has_changed = _end_reservations(context, group_id)
             group = VRTGroup.get_by_id(context, group_id)
             roster = stored.read(group)
+            _end_holds_described_before(group, roster)
             settling.settle(roster)
             _end_holds_beyond_count(roster)
             if _store(context, group, roster) or has_changed:
@@ -164,6 +168,18 @@ def _end_reservations(context: RequestContext, group_id: int) -> bool:
             reserved_for=None,
         )
     )
+
+
+def _end_holds_described_before(group: VRTGroup, roster: Roster) -> None:
+    """End holds for servers of a former description that do not come."""
+    ended = {
+        member.id
+        for member in group.members
+        if member.status == states.Member.HELD
+        and member.server_request is not None
+        and member.reserved_for is None
+    }
+    roster.remove([each for each in roster.members if each.row in ended])
 
 
 def _end_holds_beyond_count(roster: Roster) -> None:

@@ -17,6 +17,7 @@ from nova_groupext.membership.roster import Path
 from nova_groupext.membership.roster import Roster
 from nova_groupext.membership.roster import by_path
 from nova_groupext.objects import states
+from nova_groupext.objects.member_set import Matching
 from nova_groupext.objects.member_set import are_alike
 from nova_groupext.solver.language import paths
 
@@ -25,24 +26,30 @@ if TYPE_CHECKING:
     from nova_groupext.objects.member import VRTMember
     from nova_groupext.objects.member_set import VRTMemberSet
 
-#: Request of the servers of a create, and of the member sets like them.
+#: Request of the servers of a create, and of what describes them
 MATCHING = 'matching'
 # Request of member sets whose description a revision changes
 CHANGED = 'changed'
 
 
+NOTHING = Matching()
+
+
 def read(
     group: 'VRTGroup',
-    matching: Collection[Path] = (),
+    matching: Matching = NOTHING,
     gone: Collection[str] = (),
 ) -> Roster:
     """Return the roster of a group.
 
-    :param matching: member sets whose description some servers match; their
-        request is MATCHING
+    :param matching: what describes some servers; its request is MATCHING
     :param gone: uuids of servers that do not exist any more
     """
-    requests = _requests(group) | dict.fromkeys(matching, MATCHING)
+    requests = _requests(group) | {
+        each.path: MATCHING
+        for each in group.member_sets
+        if matching.describes_now(each)
+    }
     member_sets = {
         each.path: _member_set(each, requests[each.path])
         for each in group.member_sets
@@ -53,6 +60,10 @@ def read(
         for each in group.members
         if not _has_ended(each)
     ]
+    pending = {m.id for m in group.members if matching.described_before(m)}
+    for member in members:
+        if member.row in pending:
+            member.is_pending, member.request = True, MATCHING
     roster = Roster(member_sets, members, _named(group))
     for member in roster.members:
         if member.is_successor:

@@ -34,6 +34,9 @@ from nova_groupext.objects.aliases import Path
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.lease import VRTLease
 from nova_groupext.objects.member import VRTMember
+from nova_groupext.objects.member_set import Matching
+from nova_groupext.objects.member_set import VRTMemberSet
+from nova_groupext.objects.member_set import are_alike
 
 #: Seconds for which the same request is refused after a refusal.
 REFUSED_FOR = 30
@@ -54,7 +57,7 @@ class VRTCreate(base.VRTObject):
         context: RequestContext,
         group: VRTGroup,
         hint: Path,
-        member_sets: Collection[Path],
+        matching: Matching,
         server_uuids: Sequence[str],
         *,
         seconds: float,
@@ -63,7 +66,7 @@ class VRTCreate(base.VRTObject):
     ) -> Self:
         """Store the create of some servers, which wait from now on.
 
-        :param member_sets: paths of those that describe such servers
+        :param matching: what of the group describes such servers
         :param seconds: for which they wait at most
         :param limit: maximum number of open creates of all projects
         :param project_limit: maximum number of those of one project
@@ -83,7 +86,8 @@ class VRTCreate(base.VRTObject):
             'uuid': uuidutils.generate_uuid(),
             'group_id': group.id,
             'hint': hint,
-            'member_sets': sorted(member_sets),
+            'member_sets': sorted(matching.member_sets),
+            'server_request': matching.server_request,
             'server_uuids': [*server_uuids],
             'status': states.Create.OPEN,
             'has_successors': False,
@@ -129,14 +133,14 @@ class VRTCreate(base.VRTObject):
         context: RequestContext,
         group: VRTGroup,
         hint: Path,
-        member_sets: Collection[Path],
+        matching: Matching,
         number: int,
         *,
         has_successors: bool,
     ) -> Self | None:
         """Return a recent refusal of as many such servers or fewer, or None.
 
-        :param member_sets: paths of those that describe the servers
+        :param matching: what of the group describes the servers
         :param has_successors: True if some would be successors
         """
         refused = cls.list_rows(
@@ -152,7 +156,8 @@ class VRTCreate(base.VRTObject):
             (
                 each
                 for each in refused
-                if each.member_sets == sorted(member_sets)
+                if each.member_sets == sorted(matching.member_sets)
+                and each.server_request == matching.server_request
                 and len(each.server_uuids) <= number
             ),
             None,
@@ -292,7 +297,30 @@ def _reserve(
             *is_free,
             reserved_for=server_uuid,
         )
+    if create.server_request is not None:
+        _describe_as_before(context, group_id, create)
     create.update_row(context, status=states.Create.PLACED)
+
+
+def _describe_as_before(
+    context: RequestContext, group_id: int, create: VRTCreate
+) -> None:
+    """Store the request of members whose sets describe other servers now."""
+    request = create.server_request
+    alike = [
+        each.path
+        for each in VRTMemberSet.list_rows(
+            context, models.MemberSet.group_id == group_id
+        )
+        if are_alike(each.resolved_request, request)
+    ]
+    VRTMember.update_rows(
+        context,
+        models.Member.group_id == group_id,
+        models.Member.path.in_(create.members.values()),
+        models.Member.member_set.not_in(alike),
+        server_request=request,
+    )
 
 
 def _is_open() -> tuple[Condition, ...]:

@@ -84,6 +84,7 @@ class VRTMember(member_queries.MemberQueries):
             status=states.Member.TENTATIVE,
             fault=None,
             server_uuid=None,
+            server_request=None,
             succeeds=succeeds,
         )
 

@@ -4,7 +4,10 @@
 It describes a single member, or several that are alike.
 """
 
+from collections.abc import Collection
 from collections.abc import Mapping
+import dataclasses
+from typing import TYPE_CHECKING
 from typing import Any
 
 from oslo_versionedobjects import base as ovo
@@ -12,6 +15,10 @@ from oslo_versionedobjects import base as ovo
 from nova_groupext.db import models
 from nova_groupext.objects import base
 from nova_groupext.objects.aliases import JsonObject
+from nova_groupext.objects.aliases import Path
+
+if TYPE_CHECKING:
+    from nova_groupext.objects.member import VRTMember
 
 COUNTS = ('count', 'min_count', 'max_count', 'max_surge')
 # Keys of a description that are not part of its spec
@@ -77,6 +84,37 @@ def are_alike(request: JsonObject, other: JsonObject) -> bool:
     return all(
         request.get(name) == other.get(name) for name in _KIND_OF_SERVER
     )
+
+
+@dataclasses.dataclass(frozen=True)
+class Matching:
+    """Member sets that describe some servers, now or before a revision.
+
+    While servers are as they were described before, new ones may be, too.
+
+    :ivar member_sets: paths of the member sets
+    :ivar server_request: resolved request of such servers if some of the
+        member sets have described them before only, else None
+    """
+
+    member_sets: Collection[Path] = ()
+    server_request: JsonObject | None = None
+
+    def describes_now(self, described: VRTMemberSet) -> bool:
+        """Check whether a member set describes the servers now."""
+        return described.path in self.member_sets and (
+            self.server_request is None
+            or are_alike(self.server_request, described.resolved_request)
+        )
+
+    def described_before(self, member: 'VRTMember') -> bool:
+        """Check whether a member's server is like the servers, and pending."""
+        return (
+            self.server_request is not None
+            and member.server_request is not None
+            and member.member_set in self.member_sets
+            and are_alike(self.server_request, member.server_request)
+        )
 
 
 def image_needs(image: JsonObject | None) -> JsonObject:

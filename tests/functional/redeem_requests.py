@@ -44,7 +44,7 @@ class RedeemTestCase(base.StepTestCase):
         ).create()
         member = self.member(described_path)
         spec = request_specs.make_spec(
-            self.context, member, self.project, 'somebody'
+            self.context, member.resolved_request, self.project, 'somebody'
         )
         spec.instance_uuid = server_uuid
         spec.scheduler_hints = {

@@ -179,6 +179,38 @@ class TestImages(growing.GrowingCase):
         self.assertEqual({'w-0': None, 'w-1': None}, self.pending())
         self.assert_sound()
 
+    def test_server_like_pending_ones_is_pending_itself(self):
+        self.hold_workers(1, 3, max_surge=1)
+        first = self.grow()
+        self.put(1, max_count=3, max_surge=1, image=UEFI)
+
+        second = self.grow()
+
+        self.assertEqual('ACTIVE', second.status, vars(second))
+        change = {'from': {'image': CIRROS}, 'to': {'image': UEFI}}
+        self.assertEqual({'w-0': change, 'w-1': change}, self.pending())
+        self.assert_sound()
+        third = self.grow(image=UEFI)
+        self.delete(first), self.delete(second)
+        self.eventually(self.pending, lambda now: now == {'w-2': None})
+        self.assertEqual(third.id, self.members()[0]['server_id'])
+        self.assert_refused(409)
+
+    def test_held_member_is_placed_again_for_a_server_of_another_flavor(self):
+        self.hold_workers(1, None)
+        self.grow()
+        self.put(2, flavor='m1.small')
+        held = self.hold_uuids()
+
+        server = self.grow()
+
+        self.assertEqual('ACTIVE', server.status, vars(server))
+        self.assertEqual({'w-0': 'ACTIVE', 'w-1': 'ACTIVE'}, self.statuses())
+        [allocation] = self.allocations(server.id).values()
+        self.assertEqual(512, allocation['resources']['MEMORY_MB'])
+        self.assertEqual({}, self.allocations(held['w-1']))
+        self.assert_sound()
+
     def test_server_that_is_rebuilt_with_another_image_is_pending(self):
         self.hold_workers(1, 1)
         server = self.grow()

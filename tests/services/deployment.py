@@ -32,6 +32,7 @@ from nova_groupext.objects import releases
 from nova_groupext.objects import states
 from nova_groupext.objects.create import VRTCreate
 from nova_groupext.objects.member import VRTMember
+from nova_groupext.objects.member_set import Matching
 from nova_groupext.scheduler import planner
 from nova_groupext.scheduler.current import locations
 from nova_groupext.scheduler.move import destinations
@@ -237,7 +238,7 @@ class Deployment(fixtures.Fixture):
         [described] = self.group(uuid).member_sets
         return VRTCreate.start(
             *(self.context, self.group(uuid), path),
-            *([described.path], [server]),
+            *(Matching([described.path]), [server]),
             seconds=CREATE_SECONDS,
             limit=CONF.vrt.max_waiting_creates,
             project_limit=CONF.vrt.max_waiting_creates_per_project,

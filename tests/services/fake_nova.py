@@ -48,7 +48,7 @@ class FakeNova(fixtures.Fixture):
                 lambda *_args: [],
             ),
             (
-                'nova_groupext.scheduler.redeem.redeem_path.RedeemPath._check_description',
+                'nova_groupext.scheduler.redeem.redeem_path.RedeemPath._difference',
                 _accept,
             ),
             ('nova_groupext.scheduler.nova.servers.read', self._servers),

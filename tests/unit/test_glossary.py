@@ -78,6 +78,7 @@ PLAIN = frozenset(
         'look',
         'maintain',
         'marked',
+        'matching',
         'matrices',
         'merging',
         'minimal',

@@ -86,6 +86,8 @@ class Create(base.Base):
     # The path in the hints, and the member sets that describe such servers
     hint = sa.Column(base.PATH, nullable=False)
     member_sets = sa.Column(sa.JSON, nullable=False)
+    # Resolved request of servers that are as they were described before
+    server_request = sa.Column(sa.JSON(none_as_null=True))
     server_uuids = sa.Column(sa.JSON, nullable=False)
     # open, then placed, refused or failed
     status = sa.Column(sa.String(16), nullable=False)

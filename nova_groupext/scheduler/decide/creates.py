@@ -42,6 +42,7 @@ from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.lease import VRTLease
 from nova_groupext.objects.member import VRTMember
+from nova_groupext.objects.member_set import Matching
 from nova_groupext.objects.plan import VRTPlan
 from nova_groupext.scheduler.follow import server_changes
 
@@ -168,7 +169,8 @@ def _choose(context, group, waiting):
     """
     chosen, servers = [], {}
     for each in waiting:
-        roster = stored.read(group, each.member_sets)
+        matching = Matching(each.member_sets, each.server_request)
+        roster = stored.read(group, matching)
         _repeat(roster, servers)
         try:
             choices = creates.choose(
@@ -240,6 +242,7 @@ def _store_draft(context, group, chosen):
         for each in members
         if each.row is None
     ]
+    _describe_as_before(draft, chosen)
     try:
         drafts.store(context, group, draft)
     except (exception.GenerationConflict, exception.GroupStateConflict):
@@ -247,6 +250,18 @@ def _store_draft(context, group, chosen):
     for each in chosen:
         each.create.choose(context, each.paths, draft.id)
     return draft
+
+
+def _describe_as_before(draft, chosen):
+    """Give drafted members the request of servers described before."""
+    requests = {
+        stored.path_of(each): one.create.server_request
+        for one in chosen
+        for each in one.to_place
+        if each.is_pending
+    }
+    for member in draft.members:
+        member.server_request = requests.get(member.path)
 
 
 def _refuse(context, draft, chosen):

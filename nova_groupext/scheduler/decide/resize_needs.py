@@ -54,10 +54,14 @@ def find_resize_needs(
         path = member.path
         if path not in drafted:
             continue
-        is_same = request_specs.key(member) == request_specs.key(drafted[path])
+        is_same = request_specs.key(
+            member.resolved_request
+        ) == request_specs.key(drafted[path].resolved_request)
         if not is_same:
             _check_can_change(group, member, drafted[path])
-        if unchanged := _unchanged_hold(member, current, is_same):
+        if unchanged := _unchanged_hold(
+            member, drafted[path], current, is_same
+        ):
             needs.unchanged[path] = unchanged
         elif _may_be_resized(member, current, is_same, is_replacement):
             _compare_server(
@@ -67,14 +71,20 @@ def find_resize_needs(
     return needs
 
 
-def _unchanged_hold(member, current, is_same):
+def _unchanged_hold(member, drafted, current, is_same):
     """Return the hold or reservation that a member keeps for sure, or None.
 
-    :param is_same: whether the draft has the same request for it
+    :param drafted: the same member in the draft; it has a request of its own
+        if it is placed for a server of a former description
+    :param is_same: whether the draft describes it as before
     """
     path = member.path
     if path in current.held:
-        is_kept = is_same and path not in current.servers
+        is_kept = (
+            is_same
+            and path not in current.servers
+            and drafted.server_request is None
+        )
         return current.held[path] if is_kept else None
     if member.status == states.Member.SHELVED:
         return current.reservations.get(path)

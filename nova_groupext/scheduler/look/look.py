@@ -117,31 +117,41 @@ class _Reading:
         )
 
     def _classify(self):
-        """Return ({name: MemberClass}, {path: name}), members in order."""
-        class_by_key, class_of_set = {}, {}
+        """Return ({name: MemberClass}, {path: name}), members in order.
+
+        Servers keep the classes of their member sets. Only a member that waits
+        for a server of a former description has another one.
+        """
+        class_by_key, class_of_set, class_of = {}, {}, {}
         with_members = {member.member_set for member in self._group.members}
-        for member_set in self._group.member_sets:
-            if member_set.path not in with_members:
-                continue
-            key = request_specs.key(member_set)
-            if key not in class_by_key:
-                spec = request_specs.make_spec(
-                    self._context,
-                    member_set,
-                    self._group.project_id,
-                    self._group.user_id,
+        for each in self._group.member_sets:
+            if each.path in with_members:
+                class_of_set[each.path] = self._class_name(
+                    class_by_key, each.resolved_request
                 )
-                name = f'class-{len(class_by_key)}'
-                class_by_key[key] = snapshot.MemberClass(name, spec)
-            class_of_set[member_set.path] = class_by_key[key].name
-        classes = {
-            member_class.name: member_class
-            for member_class in class_by_key.values()
-        }
-        return classes, {
-            member.path: class_of_set[member.member_set]
-            for member in self._group.members
-        }
+        for member in self._group.members:
+            class_of[member.path] = class_of_set[member.member_set]
+            is_new = member.path not in self._current.servers
+            if is_new and member.server_request is not None:
+                class_of[member.path] = self._class_name(
+                    class_by_key, member.server_request
+                )
+        classes = {each.name: each for each in class_by_key.values()}
+        return classes, class_of
+
+    def _class_name(self, class_by_key, request):
+        """Return the name of the class of a resolved request."""
+        key = request_specs.key(request)
+        if key not in class_by_key:
+            spec = request_specs.make_spec(
+                self._context,
+                request,
+                self._group.project_id,
+                self._group.user_id,
+            )
+            name = f'class-{len(class_by_key)}'
+            class_by_key[key] = snapshot.MemberClass(name, spec)
+        return class_by_key[key].name
 
     def _find_candidates(self, member_class):
         """Query Placement for the hosts with capacity for one member."""

@@ -8,6 +8,7 @@ from nova_groupext.scheduler.current import outsiders
 from nova_groupext.scheduler.nova import hosts
 from nova_groupext.scheduler.placement import overcommitment
 from nova_groupext.solver.model import problems
+from nova_groupext.solver.model import subproblem
 
 # Class of member sets without members
 NO_CLASS = ''
@@ -51,7 +52,7 @@ class ProblemBuilder:
             for member in self._group.members
         }
         counts = topology.present_counts(self._group)
-        return problems.parse(
+        problem = problems.parse(
             {
                 'version': 1,
                 'levels': vrt.levels(CONF),
@@ -70,6 +71,12 @@ class ProblemBuilder:
                 'seed': CONF.vrt.solver_seed,
             }
         )
+        others = {
+            member.path: class_of[member.path]
+            for member in self._group.members
+            if class_of[member.path] != class_of_set[member.member_set]
+        }
+        return subproblem.reclassify(problem, problem.classes, others)
 
     def _describe_hosts(self, class_of):
         """Return the hosts, and the present locations of members."""

@@ -146,7 +146,7 @@ def find_reservation(context, spec, host_manager):
 def _is_as_described(context, member, spec, host_manager):
     """Check whether a request equals the member's description."""
     described_spec = request_specs.make_spec(
-        context, member, spec.project_id, spec.user_id
+        context, member.resolved_request, spec.project_id, spec.user_id
     )
     try:
         described, requested = (

@@ -17,21 +17,17 @@ from oslo_utils import uuidutils
 from nova_groupext.objects.member_set import image_needs
 
 
-def key(described):
-    """Return a string that is equal for members with the same needs.
-
-    :param described: VRTMember or VRTMemberSet
-    """
-    return jsonutils.dumps(described.resolved_request, sort_keys=True)
+def key(request):
+    """Return a string that is equal for equal resolved requests."""
+    return jsonutils.dumps(request, sort_keys=True)
 
 
-def make_spec(context, described, project_id, user_id):
+def make_spec(context, request, project_id, user_id):
     """Return the RequestSpec of a server that does not exist yet.
 
-    :param described: VRTMember or VRTMemberSet; its ``resolved_request``
-        contains what the API resolved when the group was defined
+    :param request: resolved request: what the API resolved when the group was
+        defined
     """
-    request = described.resolved_request
     image = request['image'] and objects.ImageMeta.obj_from_primitive(
         request['image'], context
     )
@@ -71,12 +67,11 @@ def placement_request(context, spec, host_manager):
     return resources
 
 
-def has_same_root_disk(member, spec):
-    """Check whether a server's root disk is like the one of its member.
+def has_same_root_disk(request, spec):
+    """Check whether a server's root disk is like that of a resolved request.
 
     Another image will do if it requires the same of hosts.
     """
-    request = member.resolved_request
     if spec.is_bfv or request['is_bfv']:
         return spec.is_bfv == request['is_bfv']
     return spec.image.id == request['image_id'] or image_needs(

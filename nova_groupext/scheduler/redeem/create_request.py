@@ -81,11 +81,11 @@ class Waiting:
 _waiting = Waiting()
 
 
-def place(context, group_uuid, hint, member_sets, server_uuids, why):
+def place(context, group_uuid, hint, matching, server_uuids, why):
     """Have members placed and reserved for servers.
 
     :param hint: path in the servers' hints
-    :param member_sets: paths of those that describe such servers
+    :param matching: what of the group describes such servers
     :param why: reason why the servers cannot have members that are held
     :returns: the VRTCreate, to be removed when the members are redeemed
     :raises: nova.exception.NoValidHost when they are not placed
@@ -99,7 +99,7 @@ def place(context, group_uuid, hint, member_sets, server_uuids, why):
     budget = time_budget.TimeBudget(seconds)
     try:
         create = VRTCreate.start(
-            *(context, group, hint, member_sets, server_uuids),
+            *(context, group, hint, matching, server_uuids),
             seconds=seconds,
             limit=CONF.vrt.max_waiting_creates,
             project_limit=CONF.vrt.max_waiting_creates_per_project,

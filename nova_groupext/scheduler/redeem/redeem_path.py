@@ -63,6 +63,9 @@ OUTCOME_UNKNOWN = (
 # before each retry.
 TIME_LIMIT, MAX_PAUSE = 20, 0.1
 
+OTHER_RESOURCES = (
+    'the server requests other resources than its member describes'
+)
 TOO_MANY_CONFLICTS = 'concurrent requests changed the members each time; retry'
 
 
@@ -200,11 +203,11 @@ class RedeemPath:
             or group.status not in states.GROUP_REPLACEABLE
         ):
             return False
-        matching = [
-            each.path
-            for each in allowed.member_sets_for(group, ref.member)
-            if self._mismatch_error(context, each, spec) is None
-        ]
+
+        def is_like(request):
+            return self._difference(context, request, spec) is None
+
+        matching = allowed.find_matching(group, ref.member, is_like)
         find_ending = functools.partial(servers.find_ending, context)
         try:
             allowed.choose(
@@ -225,48 +228,47 @@ class RedeemPath:
     def _filter_matching(self, context, members, spec):
         """Return the members whose description the server matches.
 
-        :raises: nova.exception.NoValidHost when there are none
+        :raises: reserve.TooFewHeld when there are none
         """
-        errors = {}
+        differences, matching = {}, []
         for member in members:
-            if member.member_set not in errors:
-                errors[member.member_set] = self._mismatch_error(
-                    context, member, spec
-                )
-        matching = [m for m in members if errors[m.member_set] is None]
+            request = member.current_request
+            key = request_specs.key(request)
+            if key not in differences:
+                differences[key] = self._difference(context, request, spec)
+            if differences[key] is None:
+                matching.append(member)
         if not matching:
-            raise errors[members[0].member_set]
+            reason = next(iter(differences.values()))
+            error = exception.RedeemFailed(
+                member=members[0].path, reason=reason
+            )
+            raise reserve.TooFewHeld(error.format_message())
         return matching
 
-    def _mismatch_error(self, context, member, spec):
+    def _difference(self, context, request, spec):
+        """Return how a server differs from a resolved request, or None."""
         try:
-            self._check_description(context, member, spec)
-        except nova_exc.NoValidHost as exc:
-            return exc
-        return None
-
-    def _check_description(self, context, member, spec):
-        member_request = request_specs.placement_request(
-            context,
-            request_specs.make_spec(
-                context, member, spec.project_id, spec.user_id
-            ),
-            self._host_manager,
-        )
-        if self._request is None:
-            self._request = request_specs.placement_request(
-                context, spec, self._host_manager
+            described = request_specs.placement_request(
+                context,
+                request_specs.make_spec(
+                    context, request, spec.project_id, spec.user_id
+                ),
+                self._host_manager,
             )
+            if self._request is None:
+                self._request = request_specs.placement_request(
+                    context, spec, self._host_manager
+                )
+        except nova_exc.NoValidHost as exc:
+            return exc.format_message()
         if (
             request_specs.needs_special_resources(spec)
-            or not request_specs.has_same_root_disk(member, spec)
-            or not request_specs.are_equal(member_request, self._request)
+            or not request_specs.has_same_root_disk(request, spec)
+            or not request_specs.are_equal(described, self._request)
         ):
-            raise reserve.refusal(
-                member.path,
-                'the server requests other resources than its member '
-                'describes',
-            )
+            return OTHER_RESOURCES
+        return None
 
 
 @contextlib.contextmanager

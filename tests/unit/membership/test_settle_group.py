@@ -12,6 +12,7 @@ from nova_groupext.objects import states
 from nova_groupext.objects.create import VRTCreate
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
+from nova_groupext.objects.member_set import Matching
 from nova_groupext.objects.plan import VRTPlan
 from nova_groupext.solver.language import paths
 from tests import groups
@@ -72,7 +73,7 @@ class TestSettle(base.HeldGroupTestCase):
     def test_members_that_are_awaited_stay(self):
         self.change('m-2', reserved_for=uuids.server)
         VRTCreate.start(
-            *(self.context, self.group, 'm', ['m'], [uuids.server]),
+            *(self.context, self.group, 'm', Matching(['m']), [uuids.server]),
             seconds=60,
             limit=1,
             project_limit=1,
@@ -93,6 +94,30 @@ class TestSettle(base.HeldGroupTestCase):
         [(path, status)] = statuses.items()
         self.assertEqual('HELD', status)
         self.assertIsNone(self.member(path).reserved_for)
+
+    def test_hold_for_a_server_of_a_former_description_ends_with_it(self):
+        former = {'reserved_for': uuids.server, 'server_request': {'old': 1}}
+        self.change('m-0', status=Member.HELD, **former)
+        for path in ('m-1', 'm-2'):
+            self.change(path, status=Member.TENTATIVE)
+
+        ended = self.member('m-0').id
+
+        self.assertEqual(['TENTATIVE'], [*self.end().values()])
+
+        [trash] = VRTGroup.list_releasing(self.context, self.group)
+        self.assertIn(ended, [each.id for each in trash.members])
+
+    def test_nothing_is_held_for_a_server_of_a_former_description(self):
+        self.change('m-1', status=Member.TENTATIVE)
+        self.change('m-2', status=Member.TENTATIVE)
+        member = self.member('m-0')
+        self.assertFalse(settle_group.keeps_no_hold(self.context, member))
+
+        self.change('m-0', server_request={'old': 1})
+
+        member = self.member('m-0')
+        self.assertTrue(settle_group.keeps_no_hold(self.context, member))
 
     def test_member_without_a_hold_is_free_when_its_server_is_gone(self):
         for path in ('m-0', 'm-1', 'm-2'):

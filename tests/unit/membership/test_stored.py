@@ -9,6 +9,7 @@ from nova_groupext.membership import creates
 from nova_groupext.membership import stored
 from nova_groupext.membership.creates import Obstacle
 from nova_groupext.objects import states
+from nova_groupext.objects.member_set import Matching
 from nova_groupext.solver.language import paths
 from tests import groups
 
@@ -41,6 +42,7 @@ class StoredCase(base.BaseTestCase):
         for number, member in enumerate(group.members):
             member.id = number
             member.server_uuid = member.reserved_for = None
+            member.server_request = None
         return group
 
     def describe(self, **counts):
@@ -265,7 +267,7 @@ class TestPlaceable(StoredCase):
         names = [str(index) for index in range(number)]
         try:
             allowed.choose(
-                *(self.group, hint, ['workers/w'], names),
+                *(self.group, hint, Matching(['workers/w']), names),
                 lambda uuids: ({*gone} & {*uuids}, {*deleting} & {*uuids}),
             )
         except creates.Refused as exc:
@@ -287,7 +289,8 @@ class TestPlaceable(StoredCase):
             1,
             len(
                 allowed.choose(
-                    *(self.group, 'workers/w', ['workers/w'], ['0'], fail)
+                    *(self.group, 'workers/w', Matching(['workers/w'])),
+                    *(['0'], fail),
                 )
             ),
         )
@@ -306,3 +309,51 @@ class TestPlaceable(StoredCase):
         ):
             found = allowed.member_sets_for(self.group, hint)
             self.assertEqual(expected, [each.path for each in found])
+
+
+class TestFormerDescriptions(StoredCase):
+    """The workers of two servers were described otherwise before."""
+
+    FORMER = {'flavor_id': 'former'}
+
+    def setUp(self):
+        super().setUp()
+        for path in ('workers/w-0', 'workers/w-1'):
+            self.change(path, server_request=self.FORMER)
+
+    def matching(self, request, hint='workers/w'):
+        return allowed.find_matching(
+            self.group, hint, lambda each: each == request
+        )
+
+    def choose(self, request):
+        return allowed.choose(
+            *(self.group, 'workers/w', self.matching(request), ['new']),
+            lambda _uuids: ((), ()),
+        )
+
+    def test_servers_as_described_match_without_a_request_of_their_own(self):
+        self.assertEqual(Matching(['workers/w']), self.matching(M1))
+
+    def test_servers_like_pending_ones_match(self):
+        expected = Matching(['workers/w'], self.FORMER)
+
+        self.assertEqual(expected, self.matching(self.FORMER))
+        self.assertEqual(expected, self.matching(self.FORMER, hint=''))
+
+    def test_other_servers_do_not_match(self):
+        self.assertEqual(Matching([]), self.matching({'flavor_id': 'm3'}))
+
+    def test_servers_of_the_former_description_match_until_they_go(self):
+        for path in ('workers/w-0', 'workers/w-1'):
+            self.change(path, server_request=None)
+
+        self.assertEqual(Matching([]), self.matching(self.FORMER))
+
+    def test_held_member_is_placed_anew_for_such_a_server(self):
+        for request, is_held in ((M1, True), (self.FORMER, False)):
+            [choice] = self.choose(request)
+
+            self.assertEqual('workers/w-2', choice.member.path)
+            self.assertEqual(is_held, choice.is_held)
+            self.assertEqual(not is_held, choice.member.is_pending)

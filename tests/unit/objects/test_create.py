@@ -10,6 +10,7 @@ from nova_groupext.objects import create as creates
 from nova_groupext.objects import states
 from nova_groupext.objects.create import VRTCreate
 from nova_groupext.objects.group import VRTGroup
+from nova_groupext.objects.member_set import Matching
 from tests import groups
 from tests.unit.objects import base
 
@@ -21,9 +22,22 @@ class CreateCase(base.HeldGroupTestCase):
         super().setUp()
         self.group = self.create_held_group()
 
-    def start(self, *servers, group=None, seconds=60, limit=9, of_project=9):
+    def start(
+        self,
+        *servers,
+        group=None,
+        seconds=60,
+        limit=9,
+        of_project=9,
+        request=None,
+    ):
         return VRTCreate.start(
-            *(self.context, group or self.group, 'workers/worker', ['m']),
+            *(
+                self.context,
+                group or self.group,
+                'workers/worker',
+                Matching(['m'], request),
+            ),
             servers or (uuids.server,),
             seconds=seconds,
             limit=limit,
@@ -106,10 +120,21 @@ class TestRefusals(CreateCase):
         )
 
     def find(
-        self, number=2, hint='workers/worker', like='m', has_successors=False
+        self,
+        number=2,
+        hint='workers/worker',
+        like='m',
+        has_successors=False,
+        request=None,
     ):
         found = VRTCreate.find_refused(
-            *(self.context, self.get(self.group), hint, [like], number),
+            *(
+                self.context,
+                self.get(self.group),
+                hint,
+                Matching([like], request),
+                number,
+            ),
             has_successors=has_successors,
         )
         return found and found.fault
@@ -124,6 +149,9 @@ class TestRefusals(CreateCase):
 
     def test_other_description_is_not_refused(self):
         self.assertIsNone(self.find(like='other'))
+
+    def test_former_description_is_not_refused(self):
+        self.assertIsNone(self.find(request={'flavor_id': 'm0'}))
 
     def test_successors_are_refused_apart(self):
         self.assertIsNone(self.find(has_successors=True))
@@ -148,7 +176,7 @@ class TestRefusals(CreateCase):
 
         self.assertIsNone(
             VRTCreate.find_refused(
-                *(self.context, group, 'workers/worker', ['m'], 1),
+                *(self.context, group, 'workers/worker', Matching(['m']), 1),
                 has_successors=False,
             )
         )
@@ -157,9 +185,11 @@ class TestRefusals(CreateCase):
 class TestReserving(CreateCase):
     """A create for which a draft has placed two members."""
 
+    REQUEST = None
+
     def setUp(self):
         super().setUp()
-        self.create_ = self.start(uuids.one, uuids.two)
+        self.create_ = self.start(uuids.one, uuids.two, request=self.REQUEST)
         self.paths = ['workers/worker-0', 'workers/worker-1']
         members = dict(zip((uuids.one, uuids.two), self.paths, strict=True))
         self.create_.choose(self.context, members, draft_id=7)
@@ -253,3 +283,30 @@ class TestReserving(CreateCase):
 
 def _faults(ended):
     return {uuid: each.fault for uuid, each in ended.items()}
+
+
+class TestReservingAsBefore(TestReserving):
+    """The servers of the create are as the members were described before."""
+
+    REQUEST = {'flavor_id': 'former'}
+
+    def requests(self):
+        members = self.get(self.group).members
+        return {each.path: each.server_request for each in members}
+
+    def test_members_have_the_request_of_their_servers(self):
+        self.reserve()
+
+        requests = self.requests()
+        self.assertEqual(
+            [self.REQUEST] * 2, [requests[path] for path in self.paths]
+        )
+        self.assertIsNone(requests['master'])
+
+    def test_members_that_are_described_so_have_none(self):
+        for each in self.get(self.group).member_sets:
+            each.update_row(self.context, resolved_request=self.REQUEST)
+
+        self.reserve()
+
+        self.assertEqual({None}, set(self.requests().values()))

@@ -258,6 +258,7 @@ def upgrade():
         sa.Column('group_id', sa.Integer, nullable=False),
         sa.Column('hint', PATH, nullable=False),
         sa.Column('member_sets', sa.JSON, nullable=False),
+        sa.Column('server_request', sa.JSON),
         sa.Column('server_uuids', sa.JSON, nullable=False),
         sa.Column('status', sa.String(16), nullable=False),
         sa.Column('fault', sa.Text),
