@@ -30,7 +30,7 @@ def replan(context, group, movable_paths=None):
     if group.status == states.Group.PLANNING:
         raise _planning_conflict(group)
     draft = _present_draft(context, group)
-    _set_members(group, draft)
+    set_members(group, draft)
     paths = [member.path for member in group.members]
     draft.movable_paths = movable_paths or sorted(paths)
     return _store(context, group, draft)
@@ -55,7 +55,7 @@ def revise(context, group, attributes, parsed, removed=None):
     _check_state(group, is_given_up=is_given_up)
     related.check(context, group.project_id, parsed, group)
     draft = _draft(context, group, attributes, parsed)
-    _set_members(group, draft, removed=removed)
+    set_members(group, draft, removed=removed)
     return _store(context, group, draft)
 
 
@@ -71,7 +71,7 @@ def adopt(context, group, servers):
     """
     _check_state(group)
     draft = _present_draft(context, group)
-    _set_members(group, draft, adopted=servers)
+    set_members(group, draft, adopted=servers)
     draft.hold_when_planned = True
     for member in draft.members:
         member.server_uuid = servers.get(member.path)
@@ -138,7 +138,7 @@ def _draft(context, group, attributes, parsed):
     return draft
 
 
-def _set_members(group, draft, **changes):
+def set_members(group, draft, **changes):
     """Give a draft the members that the group has after its revision.
 
     Member sets that it leaves out stay for their servers, which are leaving.

@@ -65,6 +65,7 @@ class AllocationAudit:
                 ),
             )
         )
+        found.extend(self._left_by_creates())
         held = {row.uuid for row in rows if row.status == states.Hold.HELD}
         status = {row.uuid: row.status for row in rows}
         found.extend(
@@ -72,6 +73,31 @@ class AllocationAudit:
             for consumer in sorted(self._own_consumers() - held)
         )
         return found
+
+    def _left_by_creates(self):
+        """Yield what creates have left whose schedulers have gone."""
+        for row in db.find(
+            self._context,
+            models.Create,
+            models.Create.status.in_(
+                (states.Create.OPEN, states.Create.PLACED)
+            ),
+        ):
+            yield f'a create for {row.hint} is still {row.status}'
+        for row in db.find(
+            self._context,
+            models.Member,
+            models.Member.reserved_for.is_not(None),
+        ):
+            yield f'member {row.path} is still reserved'
+        for row in db.find(
+            self._context,
+            models.Group,
+            models.Group.status.in_(states.GROUP_WITH_HOLDS),
+        ):
+            group = objects.VRTGroup.find(self._context, row.uuid)
+            for each in group.member_sets:
+                yield from _held_beyond(group, each)
 
     def _overcommitted(self):
         for provider in self._providers:
@@ -177,3 +203,19 @@ class AllocationAudit:
             if body.get('project_id') == CONF.vrt.hold_project_id:
                 own_consumers.add(consumer)
         return own_consumers
+
+
+def _held_beyond(group, member_set):
+    """Yield a sentence if members are held beyond the count of their set."""
+    placed = [
+        each.status
+        for each in group.members
+        if each.member_set == member_set.path
+        and not each.is_successor
+        and each.status in states.MEMBER_PLACED
+    ]
+    if states.Member.HELD in placed and len(placed) > member_set.wanted:
+        yield (
+            f'group {group.uuid} has {len(placed)} of {member_set.wanted} '
+            f'members of {member_set.path}, and holds some'
+        )

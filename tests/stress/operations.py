@@ -18,6 +18,7 @@ from oslo_utils import uuidutils
 from nova_groupext import exception
 from nova_groupext import member_ref
 from nova_groupext import objects
+from nova_groupext.api import revise
 from nova_groupext.conf import CONF
 from nova_groupext.db import api as db
 from nova_groupext.db import models
@@ -25,6 +26,7 @@ from nova_groupext.objects import drafts
 from nova_groupext.objects import releases
 from nova_groupext.objects import states
 from nova_groupext.scheduler import planner
+from nova_groupext.scheduler import rpcapi
 from nova_groupext.scheduler.nova import servers
 from nova_groupext.scheduler.placement import client
 from nova_groupext.scheduler.protocol import redeem as protocol
@@ -38,9 +40,14 @@ from tests.services import placement
 MAX_MEMBERS = 8
 MAX_VCPUS = 3
 
-# Share of groups with an exclusive host.
+# Share of groups with an exclusive host, and of those that grow.
 SHARE_EXCLUSIVE = 0.2
 EXCLUSIVE = {'type': 'exclusive', 'scope': 'host'}
+SHARE_GROWING = 0.4
+WORKER = 'worker'
+
+# Seconds for which a server waits for its place at most.
+WAIT_SECONDS = 4
 
 # Lifetimes of holds to choose from; one expires during the test.
 LIFETIMES_SECONDS = (1, 60, 60, 60)
@@ -59,6 +66,16 @@ CHECK_DELAYS = (LEASE_SECONDS, 5 * LEASE_SECONDS, 3600, 86400)
 
 # Exceptions with which an operation may end.
 REFUSALS = (exception.VRTException, nova_exc.NoValidHost)
+
+
+class SilentPlanners:
+    """Planners that hear of nothing: they look for creates themselves."""
+
+    def serve_group(self, _context, _group_uuid):
+        """Accept a cast."""
+
+    def replace_members(self, *_args, **_kwargs):
+        return rpcapi.Outcome.NO_OTHER_HOST
 
 
 class Operations(fixtures.Fixture):
@@ -82,8 +99,17 @@ class Operations(fixtures.Fixture):
 
     def _setUp(self):
         self.useFixture(fake_nova.FakeNova(self._servers))
-        CONF.set_override('operation_lease', LEASE_SECONDS, 'vrt')
-        self.addCleanup(CONF.clear_override, 'operation_lease', 'vrt')
+        for name, value in (
+            ('operation_lease', LEASE_SECONDS),
+            ('redeem_replacement_time_limit', WAIT_SECONDS),
+        ):
+            CONF.set_override(name, value, 'vrt')
+            self.addCleanup(CONF.clear_override, name, 'vrt')
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'nova_groupext.scheduler.rpcapi.PlannerAPI', SilentPlanners
+            )
+        )
         self.useFixture(
             fixtures.MonkeyPatch(
                 'nova_groupext.scheduler.protocol.release_holds.REQUEST_LIFETIME',
@@ -117,11 +143,17 @@ class Operations(fixtures.Fixture):
     def plan(self):
         """Describe a group, and plan it."""
         is_exclusive = self._random.random() < SHARE_EXCLUSIVE
-        group = self._random_members(
-            self._random.randint(1, MAX_MEMBERS),
-            policies=[groups.policy('', EXCLUSIVE)] if is_exclusive else [],
-            expires_in=self._random.choice(LIFETIMES_SECONDS),
-        )
+        values = {
+            'policies': [groups.policy('', EXCLUSIVE)] if is_exclusive else [],
+            'expires_in': self._random.choice(LIFETIMES_SECONDS),
+        }
+        if self._random.random() < SHARE_GROWING:
+            group = self._random_workers(
+                {'VCPU': self._random.randint(1, MAX_VCPUS)}, **values
+            )
+        else:
+            number = self._random.randint(1, MAX_MEMBERS)
+            group = self._random_members(number, **values)
         group.create(self._context)
         return self._plan(group)
 
@@ -130,12 +162,49 @@ class Operations(fixtures.Fixture):
         group = self._random_group(*states.GROUP_WITH_HOLDS)
         if group is None:
             return None
+        draft = (
+            self._revised_workers(group)
+            if is_growing(group)
+            else self._revised_members(group)
+        )
+        drafts.store(self._context, group, draft)
+        return self._plan(draft)
+
+    def _revised_workers(self, group):
+        """Return a draft that allows other numbers of workers."""
+        [workers] = group.member_sets
+        draft = self._random_workers(
+            workers.resolved_request,
+            policies=group.policies,
+            expires_in=group.expires_in,
+            keep_server=False,
+        )
+        revise.set_members(group, draft)
+        return draft
+
+    def _random_workers(self, request, **values):
+        """Return a group of counted members that may grow."""
+        count = self._random.randint(1, MAX_MEMBERS // 2)
+        workers = groups.member_set(
+            WORKER,
+            request,
+            count=count,
+            max_count=count + self._random.randint(0, 2),
+            max_surge=self._random.randint(0, 2),
+        )
+        return groups.unstored(
+            **groups.members_of(workers),
+            **{'subgroups': [], 'relationships': [], **values},
+        )
+
+    def _revised_members(self, group):
+        """Return a draft with other single members."""
         servers = [
             int(member.path.removeprefix('m-'))
             for member in group.members
             if member.status in states.MEMBER_HAS_SERVER
         ]
-        draft = self._random_members(
+        return self._random_members(
             self._random.randint(max(servers, default=0) + 1, MAX_MEMBERS),
             earlier={
                 each.path: each.resolved_request for each in group.member_sets
@@ -143,8 +212,6 @@ class Operations(fixtures.Fixture):
             policies=group.policies,
             expires_in=group.expires_in,
         )
-        drafts.store(self._context, group, draft)
-        return self._plan(draft)
 
     def _random_members(self, number, earlier=None, **values):
         """Return a group of some members, not stored yet.
@@ -185,7 +252,10 @@ class Operations(fixtures.Fixture):
 
         def random_placement(member):
             hold = current.held.get(member.path)
-            if hold is not None and self._random.random() >= SHARE_MOVED:
+            stays = group.is_for_creates or (
+                self._random.random() >= SHARE_MOVED
+            )
+            if hold is not None and stays:
                 return hold.placement({})
             provider = exclusive_host or self._random.choice(self._providers)
             return groups.placement(provider, member.resolved_request['VCPU'])
@@ -242,15 +312,26 @@ class Operations(fixtures.Fixture):
         return 'done'
 
     def _servers(self, context, uuids):
-        """Return Nova's servers: those with an allocation are LIVE."""
+        """Return Nova's servers: those with an allocation are LIVE.
+
+        Those that wait for a place are being created.
+        """
+        waiting = {
+            uuid
+            for create in db.find(context, models.Create)
+            for uuid in create.server_uuids
+        }
         return {
-            uuid: servers.Server(
-                servers.ServerOutcome.LIVE
-                if self._is_server(context, uuid)
-                else servers.ServerOutcome.DELETED
-            )
+            uuid: servers.Server(self._outcome(context, uuid, waiting))
             for uuid in uuids
         }
+
+    def _outcome(self, context, uuid, waiting):
+        if self._is_server(context, uuid):
+            return servers.ServerOutcome.LIVE
+        if uuid in waiting:
+            return servers.ServerOutcome.CREATING
+        return servers.ServerOutcome.DELETED
 
     def _is_server(self, context, uuid):
         """Check whether a consumer owns something as a server.
@@ -268,15 +349,38 @@ class Operations(fixtures.Fixture):
     def redeem(self):
         """Create a server for a member; sometimes the request comes twice."""
         member = self._random_held_member()
-        return member and self._create(member, member.path, 1)
+        return member and self._create_as(member, member.path, 1)
 
     def redeem_two(self):
         """Create two servers at once, for any members that are alike."""
         member = self._random_held_member()
-        return member and self._create(member, member.member_set, 2)
+        return member and self._create_as(member, member.member_set, 2)
 
-    def _create(self, member, path, count):
+    def grow(self):
+        """Create servers by the common name of workers, or one by a name.
+
+        They become held members, grow the group, or become successors.
+        """
+        member = self._random_row(
+            models.Member,
+            models.Member.member_set == WORKER,
+            models.Member.group_id == models.Group.id,
+            models.Group.status.in_(states.GROUP_WITH_HOLDS),
+            models.Group.revises_id.is_(None),
+        )
+        if member is None:
+            return None
         group = objects.VRTGroup.find_by_id(self._context, member.group_id)
+        index = self._random.randint(0, MAX_MEMBERS)
+        path = self._random.choice((WORKER, f'{WORKER}-{index}'))
+        count = self._random.choice((1, 1, 2)) if path == WORKER else 1
+        return self._create(group, path, count)
+
+    def _create_as(self, member, path, count):
+        group = objects.VRTGroup.find_by_id(self._context, member.group_id)
+        return self._create(group, path, count)
+
+    def _create(self, group, path, count):
         spec = types.SimpleNamespace(
             project_id=group.project_id, user_id=group.user_id
         )
@@ -374,3 +478,8 @@ class Operations(fixtures.Fixture):
             models.Member, models.Member.status == status, *conditions
         )
         return row and objects.VRTMember.find_by_id(self._context, row.id)
+
+
+def is_growing(group):
+    """Check whether a group has counted members, which may be added."""
+    return any(each.path == WORKER for each in group.member_sets)

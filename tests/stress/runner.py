@@ -93,12 +93,19 @@ class Worker:
             self._counter[tuple(line.split())] += 1
 
     def kill(self):
+        self._check_running()
         self._process.kill()
         self._end()
 
     def stop(self):
+        self._check_running()
         self._process.stdin.close()
         self._end()
+
+    def _check_running(self):
+        """Report a process that has ended by itself as an error."""
+        if self._process.poll() is not None:
+            self._counter[UNEXPECTED, 'the end of a worker'] += 1
 
     def _end(self):
         self._process.wait()

@@ -30,17 +30,22 @@ ROLES = {
     'planner': {
         'plan': 8,
         'revise': 4,
-        'beat': 2,
+        'beat': 8,
         'release': 2,
         'delete': 4,
         'reap': 1,
         'maintain': 2,
     },
-    'scheduler': {'redeem': 16, 'redeem_two': 4, 'resolve_redeem': 1},
+    'scheduler': {
+        'redeem': 16,
+        'redeem_two': 4,
+        'grow': 20,
+        'resolve_redeem': 1,
+    },
     'foreign': {
         'claim_foreign': 6,
         'delete_foreign': 6,
-        'delete_server': 3,
+        'delete_server': 5,
         'delete_hold': 1,
     },
 }
