@@ -93,7 +93,7 @@ class VRTMemberController(wsgi.Controller):
         node, name = _parent(topology, member_set)
         decreased = None
         if member_set != path:
-            _check_is_last(group, member_set, path, keep_server)
+            _check_is_last(group, member_set, path)
             decreased = _decrease(node['members'][name])
         if decreased is None:
             del node['members'][name]
@@ -205,24 +205,22 @@ def _member_set(group, path):
     raise exception.MemberNotFound(group=group.uuid, member=path)
 
 
-def _check_is_last(group, member_set, path, keep_server):
-    """Refuse to remove another counted member than the last one.
+def _check_is_last(group, member_set, path):
+    """Refuse to remove another counted member without a server than the last.
 
-    Members with servers stay, unless the servers are kept without the group.
+    Servers are let go of one by one, whatever their members' indexes are.
 
     :raises: MemberStateConflict
     """
-    last = max(
-        (
-            each.path
-            for each in group.members
-            if each.member_set == member_set
-            and not each.is_successor
-            and (keep_server or each.status not in states.MEMBER_HAS_SERVER)
-        ),
-        key=paths.split_index,
-    )
-    if path != last:
+    without_server = [
+        each.path
+        for each in group.members
+        if each.member_set == member_set
+        and not each.is_successor
+        and each.status not in states.MEMBER_HAS_SERVER
+    ]
+    last = max(without_server, key=paths.split_index, default=None)
+    if path in without_server and path != last:
         raise exception.MemberStateConflict(
             member=path,
             status='counted',
@@ -234,7 +232,7 @@ def _check_is_last(group, member_set, path, keep_server):
 
 def _decrease(present):
     """Return an entry with a counted member less, or None if none is left."""
-    number = present['count'] - 1
+    number = max(0, present['count'] - 1)
     if number == 0 and 'max_count' not in present:
         return None
     decreased = {**present, 'count': number}
