@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Create and delete servers of a group with python-novaclient.
 
 python-novaclient.py member NAME IMAGE GROUP MEMBER
