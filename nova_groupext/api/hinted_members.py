@@ -20,6 +20,14 @@ from nova_groupext.objects.member import VRTMember
 from nova_groupext.scheduler.nova import servers
 from nova_groupext.solver.language import validation
 
+# Reasons why a path that no member has yet gets none now
+CONFLICTS = {
+    creates.Obstacle.CHANGING: 'another server of its member set is being '
+    'deleted or replaced; retry',
+    creates.Obstacle.RELEASED: 'another member of its member set was '
+    'released; revise or replan the group',
+}
+
 
 def check(context, group, path, server):
     """Check that enough members under a path can become this server.
@@ -68,12 +76,15 @@ def _check_placeable(context, group_uuid, path, server, error):
     """Check that planners may place members for the servers.
 
     :param error: raised where the definition allows no more members now
-    :raises: MemberLimitExceeded, PlacementRefused, DescriptionMismatch
+    :raises: MemberLimitExceeded, PlacementRefused, DescriptionMismatch,
+        MemberStateConflict, InvalidInput
     """
     group = VRTGroup.find(context, group_uuid)
     if group.status not in states.GROUP_REPLACEABLE:
         raise error
     number = _requested_number(server)
+    if number > 1 and allowed.names_member(group, path):
+        _check_counts(server)
     matching = _find_matching(context, group, path, server)
     try:
         choices = allowed.choose(
@@ -102,6 +113,12 @@ def _refuse(path, server, obstacle, error):
         )
     if obstacle == creates.Obstacle.ONE_MEMBER:
         _check_counts(server)
+    is_absent = isinstance(error, exception.MemberNotFound)
+    if is_absent and obstacle in CONFLICTS:
+        # The path is that of a member which there may be later.
+        raise exception.MemberStateConflict(
+            member=path, status='absent', reason=CONFLICTS[obstacle]
+        ) from error
     raise error
 
 

@@ -61,6 +61,11 @@ def _described_before(
     return None
 
 
+def names_member(group: 'VRTGroup', hint: Path) -> bool:
+    """Check whether a hint is the path of one member, be it there or not."""
+    return stored.read(group).member_set_of(hint) is not None
+
+
 def choose(
     group: 'VRTGroup',
     hint: Path,

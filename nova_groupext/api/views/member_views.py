@@ -170,7 +170,8 @@ def _resize(member, reservation, may_see_hosts):
 
 def _pending(member):
     """Return what of a server differs from its description, or None."""
-    if member.server_request is None:
+    has_server = member.status in states.MEMBER_HAS_SERVER
+    if member.server_request is None or not has_server:
         return None
     present, described = (
         {

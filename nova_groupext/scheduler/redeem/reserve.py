@@ -29,6 +29,7 @@ from nova import exception as nova_exc
 
 from nova_groupext import exception
 from nova_groupext import faultpoints
+from nova_groupext.membership import roster
 from nova_groupext.objects import redeems
 from nova_groupext.objects import states
 from nova_groupext.objects.hold import VRTHold
@@ -170,7 +171,7 @@ def _pair(context, server_uuids, free, at_random):
 
 
 def _free_members(path, members, refused, server_uuids):
-    """Return the members that the servers may have.
+    """Return the members that the servers may have, the first ones first.
 
     :raises: TooFewHeld, NotEnoughMembers
     """
@@ -181,7 +182,8 @@ def _free_members(path, members, refused, server_uuids):
     ]
     if len(free) < len(server_uuids):
         raise _not_enough_members(path, members, free, server_uuids)
-    return free
+    # Rows are in the order of their age.
+    return sorted(free, key=lambda m: (m.member_set, roster.by_path(m)))
 
 
 def reserve(context, choices, redeem_check):

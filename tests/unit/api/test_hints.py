@@ -274,6 +274,41 @@ class TestRefusals(HintsCase):
             server(self.workers(), {'vrt_member': 'workers'}, flavorRef='big'),
         )
 
+    def test_new_index_beside_a_released_member_is_a_conflict(self):
+        self.useFixture(
+            fixtures.MockPatch(
+                'nova_groupext.scheduler.nova.servers.find_ending',
+                return_value=(set(), set()),
+            )
+        )
+
+        self.assertRefused(
+            409,
+            'another member of its member set was released',
+            server(self.new_worker()),
+        )
+
+    def test_several_servers_for_a_new_index_are_refused_before_others(self):
+        self.assertRefused(
+            400,
+            '$.server.min_count: must be 1',
+            server(self.new_worker(), min_count=2, flavorRef='big'),
+        )
+
+    def new_worker(self):
+        """Store a HELD group; return hints of a worker that is not there.
+
+        One of the workers is released, the others have servers.
+        """
+        group = self.unstored_group()
+        group.expires_at = None
+        for member in group.members:
+            member.status = states.Member.ACTIVE
+        group.members[1].status = states.Member.RELEASED
+        group.create(self.context)
+        group.update_row(self.context, status=states.Group.HELD)
+        return {'vrt_group': group.uuid, 'vrt_member': 'workers/worker-7'}
+
     def test_member_set_of_another_project_is_not_found(self):
         member_hints = self.workers()
         self.context = base.requester(base.FOREIGN)

@@ -6,6 +6,7 @@ import hashlib
 import hmac
 
 from nova.api.openstack import wsgi
+from nova.objects import flavor
 from oslo_serialization import jsonutils
 
 from nova_groupext.api.views import capabilities
@@ -132,6 +133,21 @@ class TestGroupView(base.GroupTestCase):
             },
             worker,
         )
+
+    def test_member_is_pending_only_while_it_has_a_server(self):
+        member = self.group.members[0]
+        small = flavor.Flavor(name='small', vcpus=1, memory_mb=512)
+        request = base.request(flavor=small.obj_to_primitive())
+        member.described.resolved_request = request
+        member.server_request = {**request, 'image_id': 'former'}
+
+        shown = []
+        for status in (states.Member.ACTIVE, states.Member.TENTATIVE):
+            member.status = status
+            shown.append(self.shown(None)['members'][0]['pending'])
+
+        change = {'from': {'image': 'former'}, 'to': {'image': base.IMAGE}}
+        self.assertEqual([change, None], shown)
 
     def test_a_fault_has_a_code_and_a_time(self):
         for part, status, code in (

@@ -66,6 +66,15 @@ class TestChoose(ReserveTestCase):
         )
         self.assertEqual(['HELD', 'HELD'], self.hold_statuses(self.uuid))
 
+    def test_member_with_the_lowest_index_is_chosen_before_an_older_one(self):
+        older, newer = self.members
+        older.update_row(self.context, path='m-10')
+        newer.update_row(self.context, path='m-9')
+
+        [(_server, path, _id)] = self.chosen(self.servers[0])
+
+        self.assertEqual('m-9', path)
+
     def test_redelivered_request_gets_the_same_members(self):
         server = self.servers[0]
         self.deployment.redeem(self.uuid, 'm-1', server)
