@@ -37,18 +37,30 @@ def _share_of(count: int) -> int:
     return max(count // SHARE, min(count, MIN_CASES))
 
 
-def with_share_of_examples(count: int) -> Callable[[Callable], Callable]:
+def with_share_of_examples(
+    count: int, *, shrinks: bool = True
+) -> Callable[[Callable], Callable]:
     """Return a decorator: run a hypothesis test on a share of its examples.
 
     :param count: number of examples where the share is everything
+    :param shrinks: see with_examples()
     """
-    return with_examples(_share_of(count))
+    return with_examples(_share_of(count), shrinks=shrinks)
 
 
-def with_examples(count: int) -> Callable[[Callable], Callable]:
-    """Return a decorator: run a hypothesis test on so many examples."""
+def with_examples(
+    count: int, *, shrinks: bool = True
+) -> Callable[[Callable], Callable]:
+    """Return a decorator: run a hypothesis test on so many examples.
+
+    :param shrinks: False if examples take too long to look for smaller ones
+    """
+    phases = set(hypothesis.Phase)
+    if not shrinks:
+        phases -= {hypothesis.Phase.shrink, hypothesis.Phase.explain}
     settings = hypothesis.settings(
         max_examples=count,
+        phases=tuple(phases),
         deadline=None,
         database=None,
         print_blob=True,
