@@ -45,11 +45,16 @@ def read(
     :param matching: what describes some servers; its request is MATCHING
     :param gone: uuids of servers that do not exist any more
     """
-    requests = _requests(group) | {
-        each.path: MATCHING
+    requests = _requests(group)
+    # Sets that are alike stay so, also where a hint names only one of them.
+    are_matching = {
+        requests[each.path]
         for each in group.member_sets
         if matching.describes_now(each)
     }
+    for path, request in requests.items():
+        if request in are_matching:
+            requests[path] = MATCHING
     member_sets = {
         each.path: _member_set(each, requests[each.path])
         for each in group.member_sets

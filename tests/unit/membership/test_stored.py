@@ -159,6 +159,20 @@ class TestSuccessors(StoredCase):
             self.assertEqual([], self.read())
             self.group.members.pop()
 
+    def test_successor_follows_in_a_set_like_the_matching_one(self):
+        """The hint names one of the two sets only."""
+        for request, expected in ((M2, 'master'), (M1, 'workers/w')):
+            self.group.member_sets[1].resolved_request = request
+            self.change('master', status=Member.ACTIVE, server_uuid=uuids.db)
+            self.successor('workers/w', '')
+            self.describe(count=3, max_surge=1)
+
+            roster = stored.read(self.group, ['workers/w'], [uuids.db])
+
+            [successor] = [m for m in roster.members if m.server == uuids.new]
+            self.assertEqual(expected, successor.member_set)
+            self.group.members.pop()
+
     def test_successor_of_a_subgroup_may_follow_in_sets_that_are_alike(self):
         for request, is_alike in ((M2, True), ({'flavor_id': 'm3'}, False)):
             self.group.member_sets[0].resolved_request = request
