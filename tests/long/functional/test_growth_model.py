@@ -252,6 +252,13 @@ class TestGrowthModel(growing.GrowingCase):
             *(Create('w-0', BROKEN), Create('w-0'), Delete(1), Create()),
         )
 
+    def test_successor_of_any_follows_in_a_set_that_is_alike(self):
+        self.play(
+            Put(Described(count=1, max_surge=1)),
+            *(Create('db'), Create(), Create(STOCK)),
+            *(Delete(0, reap=False), Create('w-2')),
+        )
+
     def test_released_member_is_a_conflict_until_a_revision(self):
         two = Put(Described(count=2))
         self.play(
