@@ -29,11 +29,13 @@ from nova_groupext.membership.roster import Roster
 from nova_groupext.objects import definitions
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
+from nova_groupext.objects.aliases import JsonObject
 from nova_groupext.objects.create import VRTCreate
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.objects.member_set import VRTMemberSet
+from nova_groupext.objects.member_set import are_alike
 from nova_groupext.objects.plan import VRTPlan
 
 
@@ -196,6 +198,7 @@ def _store(context: RequestContext, group: VRTGroup, roster: Roster) -> bool:
     dropped = [m.id for m in group.members if m.id not in kept]
     _drop(context, group, dropped)
     new_paths = {}
+    described = {each.path: each for each in group.member_sets}
     for member in group.members:
         settled = kept.get(member.id)
         if settled is None:
@@ -204,11 +207,13 @@ def _store(context: RequestContext, group: VRTGroup, roster: Roster) -> bool:
             'path': stored.path_of(settled),
             'member_set': settled.member_set,
             'succeeds': settled.succeeds,
+            'server_request': _pending_request(
+                member, described[settled.member_set]
+            ),
         }
         if any(getattr(member, name) != values[name] for name in values):
             new_paths[member.path] = values['path']
             member.update_row(context, **values)
-    described = {each.path: each for each in group.member_sets}
     missing = [each for each in roster.members if each.row is None]
     for member in missing:
         new = VRTMember.tentative(
@@ -221,6 +226,16 @@ def _store(context: RequestContext, group: VRTGroup, roster: Roster) -> bool:
     if plan:
         plan.rename(context, new_paths)
     return bool(dropped or new_paths or missing)
+
+
+def _pending_request(
+    member: VRTMember, described: VRTMemberSet
+) -> JsonObject | None:
+    """Return a server's own request, unless its member set describes it."""
+    request = member.server_request
+    if request and are_alike(request, described.resolved_request):
+        return None
+    return request
 
 
 def _delete_sets(

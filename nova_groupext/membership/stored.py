@@ -61,7 +61,11 @@ def read(
         if not each.is_left_out
     }
     members = [
-        _member(each, requests.get(each.member_set), bool(group.has_expired))
+        _member(
+            each,
+            _request_of(group, each, requests),
+            bool(group.has_expired),
+        )
         for each in group.members
         if not _has_ended(each)
     ]
@@ -196,6 +200,20 @@ def _requests(group: 'VRTGroup') -> dict[Path, Path]:
                 if are_alike(other.resolved_request, each.resolved_request)
             )
     return requests
+
+
+def _request_of(
+    group: 'VRTGroup', member: 'VRTMember', requests: Mapping[Path, Path]
+) -> Path | None:
+    """Return the request of a member's set; a successor's may be another's.
+
+    A server of a former description may be as another set describes it now.
+    """
+    if member.is_successor and member.server_request is not None:
+        for each in group.member_sets:
+            if are_alike(each.resolved_request, member.server_request):
+                return requests[each.path]
+    return requests.get(member.member_set)
 
 
 def _member_set(described: 'VRTMemberSet', request: Path) -> MemberSet:

@@ -180,17 +180,6 @@ class GrowthModel:
         self._settle()
         return [*range(first, self.last_server + 1)]
 
-    def matches_former_description(self, hint, image):
-        """Check whether servers match a set only as pending ones still are.
-
-        :raises: Refused
-        """
-        return any(
-            self._matches(each, image)
-            and not are_alike(image, self.definition[each].image)
-            for each in self._hinted_sets(hint)[1]
-        )
-
     def _hinted_sets(self, hint):
         """Return (name of the one member, or None, paths of member sets)."""
         stem, index = split(hint)
@@ -350,6 +339,8 @@ class GrowthModel:
         self.remove([row for row in vacant if row.path == path])
         successor.member_set, successor.path = member_set, path
         successor.succeeds = None
+        if are_alike(successor.image, self.definition[member_set].image):
+            successor.is_pending = False
 
     # -- what the owner does -------------------------------------------------
 

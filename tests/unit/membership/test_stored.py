@@ -111,6 +111,7 @@ class TestSuccessors(StoredCase):
             'succeeds': succeeds,
             'server_uuid': uuids.new,
             'reserved_for': None,
+            'server_request': None,
             'status': Member.ACTIVE,
             **values,
         }
@@ -159,6 +160,16 @@ class TestSuccessors(StoredCase):
             self.assertEqual([], self.read())
             self.group.members.pop()
 
+    def test_successor_fits_the_set_that_describes_its_server_now(self):
+        for request, expected in ((None, 'workers/w'), (M2, 'master')):
+            self.successor('workers/w', '', server_request=request)
+
+            roster = stored.read(self.group)
+
+            [successor] = [m for m in roster.members if m.server == uuids.new]
+            self.assertEqual(expected, successor.request)
+            self.group.members.pop()
+
     def test_successor_follows_in_a_set_like_the_matching_one(self):
         """The hint names one of the two sets only."""
         for request, expected in ((M2, 'master'), (M1, 'workers/w')):
@@ -167,7 +178,9 @@ class TestSuccessors(StoredCase):
             self.successor('workers/w', '')
             self.describe(count=3, max_surge=1)
 
-            roster = stored.read(self.group, ['workers/w'], [uuids.db])
+            roster = stored.read(
+                self.group, Matching(['workers/w']), [uuids.db]
+            )
 
             [successor] = [m for m in roster.members if m.server == uuids.new]
             self.assertEqual(expected, successor.member_set)
