@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What clients do with the servers of a group after the first day."""
+"""Clients create, replace and delete the servers of a group."""

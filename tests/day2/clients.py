@@ -17,7 +17,7 @@ from tests.services import servers
 
 TOP = pathlib.Path(__file__).parents[2]
 EXAMPLES = TOP / 'doc/source/examples/clients'
-# Where Debian's packages have their sources.
+# Debian's packages install their Go sources here.
 GOPATH = '/usr/share/gocode'
 TIMEOUT_SECONDS = 120
 CLOUD = 'vrt-demo'
@@ -53,7 +53,7 @@ class Client:
                 'OS_CLOUD': CLOUD,
             }
         clouds = yaml.safe_load(clouds_yaml.read_text())['clouds']
-        auth = dict(clouds[CLOUD]['auth'])
+        auth = clouds[CLOUD]['auth']
         return {
             'OS_AUTH_URL': auth['auth_url'],
             'OS_USERNAME': auth['username'],

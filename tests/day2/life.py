@@ -16,7 +16,7 @@ TIMEOUT_SECONDS = 60
 
 @dataclasses.dataclass(frozen=True)
 class Door:
-    """How a create tells of which group its server becomes a member.
+    """Kind of hints by which a create names its group.
 
     :ivar hints: function that returns the hints for an SDK group and the
         name of a member

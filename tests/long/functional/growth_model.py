@@ -389,9 +389,6 @@ class GrowthModel:
         elif not are_alike(row.image, image) or before.image != image:
             row.is_pending = True
 
-    def successors_everywhere(self):
-        return [row for row in self.rows if row.succeeds is not None]
-
     def _end_needless_holds(self):
         """End the holds instead of which there are servers."""
         for member_set, described in self.definition.items():
