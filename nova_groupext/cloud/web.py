@@ -13,9 +13,12 @@ from nova_groupext.cloud import errors
 
 LOG = logging.getLogger(__name__)
 
-# nova-api calls other APIs of this server while its own client waits: with
-# fewer threads than clients all of them would deadlock.
+# Threads at the start.
 THREADS = 64
+# nova-api calls other APIs of this server while its own client waits: if all
+# threads served such clients, all of them would wait for ever. So a free
+# thread is always left, and there are more of them when it gets tight.
+FREE_THREADS = 8
 # Connections queued while every thread is busy; the kernel resets further
 # ones. cheroot's default is 5.
 MAX_QUEUED = 512
@@ -65,20 +68,23 @@ class _Connection(server.HTTPConnection):
 
 
 class _Listener(wsgi.Server):
-    """A cheroot server whose idle connections occupy no thread.
+    """A cheroot server with as many threads as there are requests.
 
-    Its error for a failed bind is shorter than cheroot's.
+    Idle connections occupy no thread. Its error for a failed bind is shorter
+    than cheroot's.
     """
 
     ConnectionClass = _Connection
 
     def process_conn(self, conn):
-        """Serve a connection in this thread, once it has sent data."""
+        """Give a connection to a thread, once it has sent data."""
         if conn.last_used is None:
             # Wait for data without a thread, as for a kept-alive connection.
             self._connections.put(conn)
             return
         conn.socket.begin_request()
+        if self.requests.idle < self.requests.qsize + FREE_THREADS:
+            self.requests.grow(FREE_THREADS)
         super().process_conn(conn)
 
     def bind(self, family, type, proto=0):

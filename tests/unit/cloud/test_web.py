@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The HTTP server of the try-out cloud, one for all applications."""
 
+from concurrent import futures
 import contextlib
 import socket
 import threading
@@ -51,6 +52,23 @@ class TestServer(base.BaseTestCase):
         self.server.mount('late', echo)
 
         self.assertEqual('/late /', self.get('/late/').text)
+
+    def test_requests_that_call_this_server_do_not_block_each_other(self):
+        number = web.THREADS + 6
+        all_wait = threading.Barrier(number)
+
+        @webob.dec.wsgify
+        def calling(request):
+            all_wait.wait(10)
+            return self.get('/echo/nested').text
+
+        self.server.mount('calling', calling)
+        with futures.ThreadPoolExecutor(number) as threads:
+            texts = list(
+                threads.map(lambda _: self.get('/calling').text, range(number))
+            )
+
+        self.assertEqual(['/echo /nested'] * number, texts)
 
     def test_many_connections_are_queued_before_the_start(self):
         busy = web.Server()
