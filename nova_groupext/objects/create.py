@@ -72,16 +72,6 @@ class VRTCreate(base.VRTObject):
         :param project_limit: maximum number of those of one project
         :raises: TooManyWaiting
         """
-        number = db.count(context, models.Create, *_is_open())
-        of_project = db.count(
-            context,
-            models.Create,
-            *_is_open(),
-            models.Create.group_id == models.Group.id,
-            models.Group.project_id == group.project_id,
-        )
-        if number >= limit or of_project >= project_limit:
-            raise exception.TooManyWaiting
         values = {
             'uuid': uuidutils.generate_uuid(),
             'group_id': group.id,
@@ -93,7 +83,30 @@ class VRTCreate(base.VRTObject):
             'has_successors': False,
         }
         db.insert(context, models.Create, ends_at=clock.now(seconds), **values)
-        return cls.find_row(context, models.Create.uuid == values['uuid'])
+        create = cls.find_row(context, models.Create.uuid == values['uuid'])
+        # Counted once it is stored: others may be stored at the same time.
+        number, of_project = create._count_up_to(context, group.project_id)
+        are_too_many = number > limit or of_project > project_limit
+        if are_too_many and create.give_up(context):
+            raise exception.TooManyWaiting
+        return create
+
+    def _count_up_to(
+        self, context: RequestContext, project_id: str
+    ) -> tuple[int, int]:
+        """Return how many open creates were stored until this one.
+
+        :returns: (number of all, number of those of the project)
+        """
+        counted = (models.Create.id <= self.id, *_is_open())
+        of_project = (
+            models.Create.group_id == models.Group.id,
+            models.Group.project_id == project_id,
+        )
+        return (
+            db.count(context, models.Create, *counted),
+            db.count(context, models.Create, *counted, *of_project),
+        )
 
     @classmethod
     def list_open(cls, context: RequestContext, group_id: int) -> list[Self]:

@@ -11,7 +11,9 @@ as operators run it. That hears of no group at once, but looks for them.
 import argparse
 import contextlib
 import dataclasses
+import os
 import pathlib
+import signal
 import statistics
 import subprocess
 import sys
@@ -202,11 +204,13 @@ def planner(running, *, is_killed=False):
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
+        # Its workers would end in order if only their parent was killed.
+        start_new_session=True,
     )
     try:
         yield
     finally:
-        process.kill() if is_killed else process.terminate()
+        os.killpg(process.pid, signal.SIGKILL if is_killed else signal.SIGTERM)
         process.wait()
 
 

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Unit tests of ``nova_groupext/objects/create.py``."""
 
+import fixtures
 from oslo_utils.fixture import uuidsentinel as uuids
 
 from nova_groupext import exception
+from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.membership import settle_group
 from nova_groupext.objects import create as creates
@@ -15,6 +17,8 @@ from tests import groups
 from tests.unit.objects import base
 
 Status = states.Create
+
+INSERT = 'nova_groupext.db.api.insert'
 
 
 class CreateCase(base.HeldGroupTestCase):
@@ -72,6 +76,19 @@ class TestCreates(CreateCase):
         self.start(of_project=1)
 
         self.assertRaises(exception.TooManyWaiting, self.start, of_project=1)
+
+    def test_creates_stored_at_the_same_time_are_limited(self):
+        insert = db.insert
+
+        def insert_second(*args, **values):
+            self.useFixture(fixtures.MonkeyPatch(INSERT, insert))
+            self.start(limit=1)
+            insert(*args, **values)
+
+        self.useFixture(fixtures.MonkeyPatch(INSERT, insert_second))
+
+        self.assertRaises(exception.TooManyWaiting, self.start, limit=1)
+        self.assertEqual(1, len(self.list_open()))
 
     def test_create_whose_time_is_over_does_not_count(self):
         self.start(seconds=-1)
