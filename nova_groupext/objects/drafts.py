@@ -159,6 +159,8 @@ def _increment_generation(context: RequestContext, group: VRTGroup) -> None:
         context,
         models.Group.generation == group.generation,
         models.Group.status == group.status,
+        # A deleted group is removed when its drafts are: it gets no others.
+        models.Group.status != states.Group.RELEASING,
         generation=group.generation + 1,
     ):
         raise exception.GenerationConflict(group=group.uuid)

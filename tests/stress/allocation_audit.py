@@ -56,7 +56,7 @@ class AllocationAudit:
         if redeeming:
             found.append(f'{redeeming} members are still REDEEMING')
         found.extend(
-            f'group {row.uuid} is still {row.status}'
+            self._describe(row)
             for row in db.find(
                 self._context,
                 models.Group,
@@ -73,6 +73,29 @@ class AllocationAudit:
             for consumer in sorted(self._own_consumers() - held)
         )
         return found
+
+    def _describe(self, row):
+        """Return a sentence about a group, with what may prevent its end."""
+        group = objects.VRTGroup.find(self._context, row.uuid)
+        drafts = db.find(
+            self._context, models.Group, models.Group.revises_id == row.id
+        )
+        ids = [member.id for member in group.members]
+        holds = db.find(
+            self._context,
+            models.Hold,
+            (models.Hold.group_id == row.id) | models.Hold.member_id.in_(ids),
+        )
+        rows = {'draft': drafts, 'member': group.members, 'hold': holds}
+        parts = [
+            f'{name} {each.id} is {each.status}'
+            for name, found in rows.items()
+            for each in found
+        ]
+        return (
+            f'group {row.uuid} is still {row.status}, '
+            f'since {row.updated_at}: {"; ".join(parts)}'
+        )
 
     def _left_by_creates(self):
         """Yield what creates have left whose schedulers have gone."""

@@ -57,6 +57,17 @@ class TestDraft(base.HeldGroupTestCase):
             ),
         )
 
+    def test_deleted_group_gets_no_draft(self):
+        self.group.mark_deleted(self.context)
+        deleted = objects.VRTGroup.get(self.context, self.group.uuid)
+
+        self.assertRaises(
+            exception.GenerationConflict,
+            drafts.store,
+            *(self.context, deleted, drafts.replacement_of(deleted, {})),
+        )
+        self.assertFalse(deleted.has_draft(self.context))
+
     def store_over(self, **earlier):
         first = drafts.replacement_of(self.group, {})
         drafts.store(self.context, self.group, first)
