@@ -80,6 +80,8 @@ class Create(base.Base):
 
     __tablename__ = 'vrt_creates'
     __table_args__ = (sa.UniqueConstraint('uuid'), base.OPTIONS)
+    # Schedulers delete creates while their group is deleted with its creates.
+    __mapper_args__ = {'confirm_deleted_rows': False}
 
     uuid = sa.Column(sa.String(36), nullable=False)
     group_id = base.group_key()
