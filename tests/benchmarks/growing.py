@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How much processor time does a create need that grows its group?
+
+``tox -e bench-growing`` runs it. Servers are created one by one and then all
+at once: those of members that are held (they redeem), and those for which a
+planner finds hosts (they grow). A plan of one server, without hold, says what
+one look at the cloud and one decision need. All processes count; what they
+need while nothing happens is subtracted.
+"""
+
+import argparse
+import contextlib
+import tempfile
+import time
+
+import psutil
+
+from nova_groupext.cloud import cloud
+from nova_groupext.cloud import hosts
+from nova_groupext.cloud import image
+from nova_groupext.cloud import with_groups
+from tests.benchmarks import sharing
+
+IDLE_SECONDS = 20
+
+
+def processor_seconds():
+    """Return the processor seconds of this process and its descendants."""
+    own = psutil.Process()
+    times = [each.cpu_times() for each in (own, *own.children(True))]
+    return sum(
+        each.user + each.system + each.children_user + each.children_system
+        for each in times
+    )
+
+
+class Meter:
+    """Processor seconds, without those that the idle processes would need."""
+
+    def __init__(self):
+        began = processor_seconds()
+        time.sleep(IDLE_SECONDS)
+        self._share_idle = (processor_seconds() - began) / IDLE_SECONDS
+
+    @contextlib.contextmanager
+    def measuring(self, spent):
+        """Append what the context needs to a list."""
+        began, wall = processor_seconds(), time.monotonic()
+        yield
+        idle = self._share_idle * (time.monotonic() - wall)
+        spent.append(processor_seconds() - began - idle)
+
+
+class Bench:
+    def __init__(self, running):
+        self._nova = running.nova('demo')
+        self.tenant = sharing.Tenant(running, 'demo')
+        self.meter = Meter()
+
+    def describe(self, **counts):
+        """Hold a group whose servers are spread over racks; return its id."""
+        worker = {**sharing.member(), **counts}
+        group = self.tenant.describe({'w': worker}, sharing.APART)
+        self._wait(group, 'HELD')
+        return group
+
+    def _wait(self, group, status):
+        while (shown := self.tenant.show(group))['status'] == 'PLANNING':
+            # Rarely: to look costs processor time, too.
+            time.sleep(0.5)
+        if shown['status'] != status:
+            raise RuntimeError(shown)
+
+    def create(self, group, number):
+        """Create servers of a group and wait until all of them are built."""
+        servers = [
+            self._nova.servers.create(
+                'w',
+                image.image_id('cirros'),
+                self._nova.flavors.find(name='m1.tiny'),
+                nics='none',
+                scheduler_hints={'vrt_group': group, 'vrt_member': 'w'},
+            )
+            for _each in range(number)
+        ]
+        while any(each.status == 'BUILD' for each in servers):
+            time.sleep(0.5)
+            servers = [
+                self._nova.servers.get(each)
+                if each.status == 'BUILD'
+                else each
+                for each in servers
+            ]
+        faults = [each.fault for each in servers if each.status != 'ACTIVE']
+        if faults:
+            raise RuntimeError(faults)
+
+    def plan(self):
+        group = self.tenant.describe({'w': sharing.member()}, hold=False)
+        self._wait(group, 'PLANNED')
+
+    def measure(self, number, at_once, **counts):
+        """Return the processor seconds of one of some creates."""
+        group = self.describe(**counts)
+        if 'max_count' in counts:
+            self.create(group, 1)
+        spent = []
+        with self.meter.measuring(spent):
+            for _each in range(number // at_once):
+                self.create(group, at_once)
+        for server in self._nova.servers.list():
+            self._nova.servers.delete(server)
+        self.tenant.delete(group)
+        while self._nova.servers.list():
+            time.sleep(0.5)
+        return spent[0] / number
+
+
+def report(bench, number):
+    """Yield a line for creates one by one, and one for all at once."""
+    # A first one loads what the others need.
+    bench.measure(1, 1, count=1)
+    for at_once in (1, number):
+        redeem = bench.measure(number, at_once, count=number)
+        grow = bench.measure(number, at_once, count=1, max_count=number + 1)
+        yield (
+            f'{at_once} at once: redeem {redeem * 1000:.0f} ms, grow '
+            f'{grow * 1000:.0f} ms, {grow / redeem:.2f} times'
+        )
+    spent = []
+    with bench.meter.measuring(spent):
+        for _each in range(number):
+            bench.plan()
+    yield f'a plan of one server: {spent[0] / number * 1000:.0f} ms'
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(prog='growing', description=__doc__)
+    parser.add_argument('--creates', type=int, default=20)
+    parser.add_argument('--hosts', type=int, default=12)
+    args = parser.parse_args(argv)
+    computes = [
+        hosts.Host(f'cmp-{n}', f'r{n % 4}', 'az1', vcpus=64)
+        for n in range(args.hosts)
+    ]
+    with contextlib.ExitStack() as stack:
+        state = stack.enter_context(tempfile.TemporaryDirectory())
+        running = stack.enter_context(
+            cloud.Cloud(state, computes, with_groups.HOLISTIC)
+        )
+        for line in report(Bench(running), args.creates):
+            print(line, flush=True)  # noqa: T201
+
+
+if __name__ == '__main__':
+    main()
