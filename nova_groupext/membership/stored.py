@@ -112,7 +112,7 @@ def revised(
         elif member.path in (adopted or {}):
             member.status = states.Member.REDEEMING
             member.server = adopted[member.path]
-    member_sets = _revised_sets(group, draft)
+    member_sets = _revised_sets(group, draft, roster)
     revising.revise(roster, member_sets)
     if drops_servers:
         _remove_leaving(roster)
@@ -126,28 +126,65 @@ def revised(
         ),
     )
     return [
-        (rows[each.row].path, each.member_set, rows[each.row].succeeds)
+        _stored(rows[each.row], each)
         if each.row is not None
         else (each.path, each.member_set, None)
         for each in members
     ]
 
 
+def _stored(
+    row: 'VRTMember', member: Member
+) -> tuple[Path, Path, Path | None]:
+    """Return what a draft has of a stored member; see revised()."""
+    is_settled_later = row.is_successor and not member.is_successor
+    member_set = row.member_set if is_settled_later else member.member_set
+    return row.path, member_set, row.succeeds
+
+
 def _revised_sets(
-    group: 'VRTGroup', draft: 'VRTGroup'
+    group: 'VRTGroup', draft: 'VRTGroup', roster: Roster
 ) -> dict[Path, MemberSet]:
-    """Return the member sets of a draft; what it changes is CHANGED."""
-    requests = _requests(group)
+    """Return the member sets of a draft; what it changes is CHANGED.
+
+    Successors in the roster get the request of a set that describes them now.
+    """
     before = {each.path: each for each in group.member_sets}
-    member_sets = {}
-    for each in draft.member_sets:
-        old = before.get(each.path)
-        is_same = old is not None and are_alike(
-            old.resolved_request, each.resolved_request
+    requests = _requests(group)
+    unchanged = {
+        each.path: requests[each.path]
+        for each in draft.member_sets
+        if each.path in before
+        and are_alike(
+            before[each.path].resolved_request, each.resolved_request
         )
-        request = requests[each.path] if is_same else CHANGED
-        member_sets[each.path] = _member_set(each, request)
-    return member_sets
+    }
+    described = sorted(
+        draft.member_sets, key=lambda each: each.path not in unchanged
+    )
+
+    def request_for(resolved: Mapping[str, object]) -> Path | None:
+        for each in described:
+            if are_alike(each.resolved_request, resolved):
+                return unchanged.get(each.path, f'{CHANGED} {each.path}')
+        return None
+
+    rows = {member.id: member for member in group.members}
+    for member in roster.members:
+        if member.is_successor:
+            row = rows[member.row]
+            own = before[row.member_set].resolved_request
+            request = request_for(row.server_request or own)
+            member.request = request or member.request
+    return {
+        each.path: _member_set(
+            each,
+            unchanged.get(each.path)
+            or request_for(each.resolved_request)
+            or CHANGED,
+        )
+        for each in draft.member_sets
+    }
 
 
 def _remove_leaving(roster: Roster) -> None:

@@ -241,6 +241,14 @@ class TestGrowthModel(growing.GrowingCase):
             *(Delete(0, reap=False), Create('w-2')),
         )
 
+    def test_successor_of_any_follows_in_a_set_revised_to_be_alike(self):
+        db = Described(max_surge=1)
+        self.play(
+            Put(Described('cirros-uefi', count=1), db),
+            *(Create('db'), Create('/')),
+            *(Put(Described(count=2), db), Delete(1), Create('w-1')),
+        )
+
     def test_successor_of_a_former_description_follows_where_it_fits(self):
         uefi = Described('cirros-uefi')
         self.play(

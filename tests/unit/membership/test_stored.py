@@ -208,6 +208,20 @@ class TestSuccessors(StoredCase):
         )
         self.assertEqual((path, 'workers/w', 'workers/w'), revised[-1])
 
+    def test_revision_counts_a_successor_in_the_set_that_it_makes_alike(self):
+        other = {**M1, 'flavor_id': 'other'}
+        path = self.successor('workers/w', '', server_request=other)
+        draft = self.make(count=3)
+        master = draft.member_sets[0]
+        master.resolved_request, master.description = other, {'count': 2}
+
+        revised = stored.revised(self.group, draft)
+
+        self.assertIn((path, 'workers/w', ''), revised)
+        self.assertEqual(
+            1, sum(member_set == 'master' for _, member_set, _ in revised)
+        )
+
 
 class TestRevised(StoredCase):
     def revised(self, request=M1, **counts):
