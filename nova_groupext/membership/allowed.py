@@ -55,7 +55,7 @@ def _described_before(
 ) -> JsonObject | None:
     """Return the request of a server that is pending and like others."""
     for member in group.members:
-        request = member.server_request
+        request = member.pending_request
         if member.member_set == member_set and request and is_like(request):
             return request
     return None

@@ -126,6 +126,18 @@ class VRTMember(member_queries.MemberQueries):
         return self.server_request or self.resolved_request
 
     @property
+    def pending_request(self) -> JsonObject | None:
+        """Request of its server, if its member set describes another one.
+
+        A member keeps the request of a server that has gone.
+        """
+        has_server = (
+            self.reserved_for is not None
+            or self.status in states.MEMBER_HAS_SERVER
+        )
+        return self.server_request if has_server else None
+
+    @property
     def is_successor(self) -> bool:
         """True for a successor, which is no member yet."""
         return self.succeeds is not None

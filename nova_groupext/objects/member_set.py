@@ -111,9 +111,9 @@ class Matching:
         """Check whether a member's server is like the servers, and pending."""
         return (
             self.server_request is not None
-            and member.server_request is not None
+            and (pending := member.pending_request) is not None
             and member.member_set in self.member_sets
-            and are_alike(self.server_request, member.server_request)
+            and are_alike(self.server_request, pending)
         )
 
 

@@ -258,6 +258,19 @@ class TestGrowthModel(growing.GrowingCase):
             *(Create('/', 'cirros-uefi'), Delete(0)),
         )
 
+    def test_former_description_of_a_server_that_has_gone_is_a_conflict(self):
+        uefi = Described('cirros-uefi', count=1, max_surge=1)
+        self.play(
+            Put(Described(count=1)),
+            *(Create('w-0'), Put(uefi), Create('w-0')),
+            *(
+                Delete(0),
+                Delete(0),
+                Create('w-0'),
+                Create(image='cirros-uefi'),
+            ),
+        )
+
     def test_released_member_is_a_conflict_until_a_revision(self):
         two = Put(Described(count=2))
         self.play(

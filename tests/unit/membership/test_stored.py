@@ -170,6 +170,16 @@ class TestSuccessors(StoredCase):
             self.assertEqual(expected, successor.request)
             self.group.members.pop()
 
+    def test_only_the_request_of_a_server_describes_others(self):
+        matching = Matching(['workers/w'], M2)
+        member = self.group.members[1]
+        for status, expected in (
+            (Member.ACTIVE, True),
+            (Member.TENTATIVE, False),
+        ):
+            member.status, member.server_request = status, M2
+            self.assertIs(expected, matching.described_before(member))
+
     def test_successor_follows_in_a_set_like_the_matching_one(self):
         """The hint names one of the two sets only."""
         for request, expected in ((M2, 'master'), (M1, 'workers/w')):
