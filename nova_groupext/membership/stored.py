@@ -172,10 +172,8 @@ def _revised_sets(
     rows = {member.id: member for member in group.members}
     for member in roster.members:
         if member.is_successor:
-            row = rows[member.row]
-            own = before[row.member_set].resolved_request
-            request = request_for(row.server_request or own)
-            member.request = request or member.request
+            own = rows[member.row].current_request
+            member.request = request_for(own) or member.request
     return {
         each.path: _member_set(
             each,

@@ -133,15 +133,16 @@ class Creates:
             for each in VRTCreate.list_rows(context):
                 stored = each.ends_at.timestamp() - LIMIT
                 self._began |= dict.fromkeys(each.server_uuids, stored)
-            still = set().union(*(each.waiting() for each in self._waiting))
+            still = self.being_built()
             now = time.time()
             for server, began in self._began.items():
                 if server not in still:
                     self.seconds.setdefault(server, now - began)
             time.sleep(0.2)
 
-    def number_waiting(self):
-        return len(set().union(*(each.waiting() for each in self._waiting)))
+    def being_built(self):
+        """Return the ids of the servers that are still being built."""
+        return set().union(*(each.waiting() for each in self._waiting))
 
 
 def main(argv=None):
@@ -170,9 +171,9 @@ def main(argv=None):
         stack.callback(heartbeats.stop)
         creates = Creates(waiting, args.creates)
         creates.wait(CONF.vrt.max_waiting_creates)
-        first = creates.number_waiting()
+        first = len(creates.being_built())
         beside = [sharing.timed(boot, nova) for _each in range(args.boots)]
-        last = creates.number_waiting()
+        last = len(creates.being_built())
         creates.wait(0)
         ends = creates.seconds.values()
         sharing.report('an ordinary boot', alone, beside)
