@@ -277,6 +277,18 @@ class HoldQueries(base.VRTObject):
         return {hold.member_id: hold for hold in holds}
 
     @classmethod
+    def moved_members(
+        cls, context: RequestContext, member_ids: Collection[int]
+    ) -> set[int]:
+        """Return the ids of those members with a redeemed reservation."""
+        reservations = cls.list_rows(
+            context,
+            models.Hold.resize_member_id.in_(member_ids),
+            models.Hold.status == states.Hold.REDEEMED,
+        )
+        return {each.resize_member_id for each in reservations}
+
+    @classmethod
     def find_by_member(
         cls, context: RequestContext, member_id: int
     ) -> Self | None:

@@ -161,7 +161,9 @@ class MemberQueries(quota_queries.QuotaQueries):
         ]
         if group_id is not None:
             conditions.append(models.Member.group_id == group_id)
-        return cls.list_rows(context, *conditions)
+        return cls.list_rows(
+            context, *conditions, load=[models.Member.described]
+        )
 
     @classmethod
     def list_by_servers(

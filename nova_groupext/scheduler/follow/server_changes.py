@@ -83,10 +83,7 @@ def follow_servers(context, placement_client, leases=None, group=None):
         still be built, or whose state is unknown
     """
     members = VRTMember.list_with_servers(context, group and group.id)
-    member_ids = [member.id for member in members]
-    hold_of = VRTHold.redeemed_by_member(context, member_ids)
-    # Read before the servers: a move whose server is not moving has ended.
-    moves_of = VRTMove.by_member(context, member_ids)
+    rows_of = record_location.read_rows(context, members)
     server_of = servers.read(
         context, [member.server_uuid for member in members]
     )
@@ -97,11 +94,10 @@ def follow_servers(context, placement_client, leases=None, group=None):
         if server is None:
             continue
         with availability.skip_unavailable(f'server {member.server_uuid}'):
-            hold, moves = hold_of.get(member.id), moves_of.get(member.id, ())
             update = _MemberUpdate(
-                context, placement_client, leases, member, hold
+                context, placement_client, leases, member, rows_of[member.id]
             )
-            if update.follow(server, moves):
+            if update.follow(server):
                 waiting.remove(member.server_uuid)
     if group is None:
         VRTMove.delete_unowned(context)
@@ -111,21 +107,21 @@ def follow_servers(context, placement_client, leases=None, group=None):
 class _MemberUpdate:
     """Update of one member from the state of its server.
 
-    :param hold: VRTHold in state REDEEMED that it has; None without one
+    :param rows: record_location.Rows of the member
     """
 
-    def __init__(self, context, placement_client, leases, member, hold):
+    def __init__(self, context, placement_client, leases, member, rows):
         self._context = context
         self._placement_client = placement_client
         self._leases = leases
         self._member = member
-        self._hold = hold
+        self._rows = rows
+        self._hold = rows.hold
 
-    def follow(self, server, moves):
+    def follow(self, server):
         """Update the member; return False if that has to wait.
 
         :param server: servers.Server
-        :param moves: VRTMoves of the server
         """
         values = MEMBER_STATUS_AFTER.get(server.outcome)
         has_capacity = values and self._placement_client.allocations(
@@ -135,13 +131,8 @@ class _MemberUpdate:
             has_capacity and server.outcome == ServerOutcome.IN_ERROR
         ):
             record_location.record(
-                *(
-                    self._context,
-                    self._placement_client,
-                    self._member,
-                    self._hold,
-                ),
-                *(moves, server),
+                *(self._context, self._placement_client),
+                *(self._member, self._rows, server),
             )
         elif not has_capacity:
             self._end(values)

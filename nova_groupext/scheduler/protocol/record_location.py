@@ -9,6 +9,9 @@ A server that was resized or rebuilt as its member is described is not pending
 any more; with an image that requires something else of hosts it is pending.
 """
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 from nova import exception as nova_exc
 from oslo_log import log as logging
 
@@ -17,6 +20,7 @@ from nova_groupext.db import database_errors
 from nova_groupext.db import models
 from nova_groupext.objects import move_transitions
 from nova_groupext.objects import states
+from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member_placement import MemberPlacement
 from nova_groupext.objects.member_set import are_alike
 from nova_groupext.objects.member_set import image_needs
@@ -35,13 +39,39 @@ MAX_IMAGES = 10_000
 SHELVED = {'status': states.Member.SHELVED}
 
 
-def record(context, placement_client, member, hold, moves, server):
+class Rows(NamedTuple):
+    """Stored data of a server, read before the server itself.
+
+    :ivar hold: VRTHold in state REDEEMED; None for a SHELVED member
+    :ivar moves: its VRTMoves
+    :ivar has_moved: whether it has redeemed a reservation
+    """
+
+    hold: VRTHold | None
+    moves: Sequence[VRTMove] = ()
+    has_moved: bool = False
+
+
+def read_rows(context, members):
+    """Return {member id: Rows} of some members."""
+    ids = [member.id for member in members]
+    hold_of = VRTHold.redeemed_by_member(context, ids)
+    moves_of = VRTMove.by_member(context, ids)
+    moved = VRTHold.moved_members(context, ids)
+    return {
+        each: Rows(hold_of.get(each), moves_of.get(each, ()), each in moved)
+        for each in ids
+    }
+
+
+def record(context, placement_client, member, rows, server):
     """Update the rows of a member to the present location of its server.
 
-    :param hold: VRTHold in state REDEEMED; None for a SHELVED member
-    :param moves: VRTMoves that were read before the server was
+    :param rows: Rows, read before the server: a move whose server is not
+        moving has ended
     :param server: servers.Server
     """
+    hold, moves = rows.hold, rows.moves
     is_offloaded = server.is_shelved and server.host is None
     if is_offloaded and hold is not None:
         # Also while it is being unshelved: it has lost its former capacity.
@@ -57,7 +87,8 @@ def record(context, placement_client, member, hold, moves, server):
     ):
         return
     _record_image(context, member, server)
-    move_transitions.release_redeemed_reservation(context, member, moves)
+    if rows.has_moved:
+        move_transitions.release_redeemed_reservation(context, member, moves)
     VRTMove.delete_all(context, moves)
 
 

@@ -8,7 +8,6 @@ from oslo_db import exception as db_exc
 
 from nova_groupext.db import api as db
 from nova_groupext.db import models
-from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.move import VRTMove
 from nova_groupext.scheduler.nova import hosts
 from nova_groupext.scheduler.nova import servers
@@ -33,13 +32,12 @@ class TestRecordLocation(base.ProtocolTestCase):
         :param moves: VRTMoves that were read before; by default all
         """
         member = self.deployment.member(self.uuid, 'm-0')
+        rows = record_location.read_rows(self.context, [member])[member.id]
+        if moves is not None:
+            rows = rows._replace(moves=moves)
         record_location.record(
             *(self.context, self.deployment.placement_client(), member),
-            VRTHold.redeemed_by_member(self.context, [member.id]).get(
-                member.id
-            ),
-            self.moves() if moves is None else moves,
-            servers.Server(LIVE, host, host, **state),
+            *(rows, servers.Server(LIVE, host, host, **state)),
         )
 
     def moves(self):
