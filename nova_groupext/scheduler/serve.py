@@ -121,18 +121,18 @@ class GroupServer:
             availability.skip_unavailable(f'VRT group {group.uuid}'),
             self._leases.owning(
                 *(context, self._tools().placement_client, group.id),
-                serve=lambda lease: self._serve(context, group.uuid, lease),
+                serve=lambda lease: self._serve(context, group, lease),
             ) as lease,
         ):
             if lease is not None:
-                self._serve(context, group.uuid, lease)
+                self._serve(context, group, lease)
 
-    def _serve(self, context, group_uuid, lease):
+    def _serve(self, context, group, lease):
         """Release and plan whatever a group and its draft need now."""
-        self._release(context, group_uuid, lease)
-        if self._plan(context, group_uuid, lease):
-            self._release(context, group_uuid, lease)
-        self._place_creates(context, group_uuid, lease)
+        self._release(context, group.uuid, lease)
+        if self._plan(context, group.id, lease):
+            self._release(context, group.uuid, lease)
+        self._place_creates(context, group.id, lease)
 
     def _release(self, context, group_uuid, lease):
         """Release holds that a group no longer needs; all if it is deleted."""
@@ -143,44 +143,42 @@ class GroupServer:
                 self.logged_consumers,
             )
 
-    def _plan(self, context, group_uuid, lease):
+    def _plan(self, context, group_id, lease):
         """Plan a group or its draft, if one of them is PLANNING.
 
         :returns: False when nothing is PLANNING, or no slot is free: the group
             then keeps waiting
         """
-        group = VRTGroup.find(context, group_uuid)
-        draft = group and VRTGroup.drafts_by_group(context, [group.id]).get(
-            group.id
-        )
+        row = VRTGroup.find_by_id(context, group_id)
+        if row is None:
+            return False
+        draft = VRTGroup.drafts_by_group(context, [group_id]).get(group_id)
         if draft is not None and creates.is_abandoned(draft):
             draft.mark_deleted(context)
             draft = None
-        waiting = [
-            each
-            for each in (group, draft)
-            if each is not None and each.status == states.Group.PLANNING
-        ]
-        if not waiting:
+        is_new = row.status == states.Group.PLANNING
+        if not is_new and (
+            draft is None or draft.status != states.Group.PLANNING
+        ):
             return False
-        with self._slots.take(group.project_id) as is_taken:
+        with self._slots.take(row.project_id) as is_taken:
             if is_taken:
+                group = VRTGroup.get_by_id(context, group_id)
                 deadline = deadlines.Deadline(
                     context, lease, CONF.vrt.planning_time_limit
                 )
-                revised = None if waiting[0] is group else group
                 self._decide(
-                    strategy.Work(
-                        context, waiting[0], lease, deadline, revised
-                    )
+                    strategy.Work(context, group, lease, deadline)
+                    if is_new
+                    else strategy.Work(context, draft, lease, deadline, group)
                 )
             return is_taken
 
     # -- creates -----------------------------------------------------------
 
-    def _place_creates(self, context, group_uuid, lease):
+    def _place_creates(self, context, group_id, lease):
         """Place the members for all open creates of a group."""
-        group = VRTGroup.find(context, group_uuid)
+        group = VRTGroup.find_by_id(context, group_id)
         if group is None or group.status not in states.GROUP_REPLACEABLE:
             return
         for _attempt in range(CONF.vrt.planning_attempts):
@@ -196,7 +194,7 @@ class GroupServer:
                 ):
                     creates.place_open(
                         *(context, self._tools().placement_client),
-                        *(lease, group_uuid),
+                        *(lease, group),
                         functools.partial(self._place_members, context),
                     )
 

@@ -37,8 +37,6 @@ PATH = case_sensitive(512)
 
 class Base(models.ModelBase, orm.DeclarativeBase):
     metadata = sa.MetaData(naming_convention=NAMING)
-    # Makes SQLAlchemy read back the defaults of a new row.
-    __mapper_args__ = {'eager_defaults': True}
     # A table with constraints repeats the options beside these.
     __table_args__ = (OPTIONS,)
 

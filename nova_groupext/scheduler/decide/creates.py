@@ -105,16 +105,16 @@ class _OwnLease:
         return contextlib.nullcontext(self.lease)
 
 
-def place_open(context, placement_client, lease, group_uuid, decide_draft):
+def place_open(context, placement_client, lease, group, decide_draft):
     """Place the members for the open creates of a group once.
 
     A create stays open if the group was changed meanwhile.
 
+    :param group: VRTGroup, perhaps without its parts
     :param decide_draft: decides a draft; called with the group, its lease and
         the draft
     :raises: GroupNotFound, PlacementUnavailable when a swap is unfinished
     """
-    group = VRTGroup.get(context, group_uuid)
     server_changes.follow_servers(
         context, placement_client, _OwnLease(lease), group
     )
@@ -123,13 +123,13 @@ def place_open(context, placement_client, lease, group_uuid, decide_draft):
             reason='the capacity of a server is being taken back'
         )
     settle_group.settle(context, group.id)
-    group = VRTGroup.get(context, group_uuid)
+    group = VRTGroup.get_by_id(context, group.id)
     waiting = VRTCreate.list_open(context, group.id)
     chosen = _choose(context, group, waiting)
     _rename(context, lease, group, chosen)
     chosen = _reserve_held(context, lease, chosen)
     if chosen:
-        _place(context, lease, group_uuid, chosen, decide_draft)
+        _place(context, lease, group.id, chosen, decide_draft)
 
 
 def is_abandoned(draft):
@@ -140,9 +140,9 @@ def is_abandoned(draft):
     return draft.is_for_creates and draft.status == states.Group.PLANNING
 
 
-def _place(context, lease, group_uuid, chosen, decide_draft):
+def _place(context, lease, group_id, chosen, decide_draft):
     """Place the members of creates; if refused, first of the older half."""
-    group = VRTGroup.get(context, group_uuid)
+    group = VRTGroup.get_by_id(context, group_id)
     draft = _store_draft(context, group, chosen)
     if draft is None:
         return
@@ -156,7 +156,7 @@ def _place(context, lease, group_uuid, chosen, decide_draft):
     elif chosen[1:]:
         half = len(chosen) // 2
         for part in (chosen[:half], chosen[half:]):
-            _place(context, lease, group_uuid, part, decide_draft)
+            _place(context, lease, group_id, part, decide_draft)
     else:
         _refuse(context, decided, chosen[0])
 

@@ -22,7 +22,6 @@ from nova_groupext import exception
 from nova_groupext.conf import CONF
 from nova_groupext.objects import states
 from nova_groupext.objects.create import VRTCreate
-from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.planners import VRTPlanner
 from nova_groupext.scheduler import rpcapi
 from nova_groupext.scheduler.redeem import reserve
@@ -81,9 +80,10 @@ class Waiting:
 _waiting = Waiting()
 
 
-def place(context, group_uuid, hint, matching, server_uuids, why):
+def place(context, group, hint, matching, server_uuids, why):
     """Have members placed and reserved for servers.
 
+    :param group: VRTGroup
     :param hint: path in the servers' hints
     :param matching: what of the group describes such servers
     :param why: reason why the servers cannot have members that are held
@@ -91,8 +91,7 @@ def place(context, group_uuid, hint, matching, server_uuids, why):
     :raises: nova.exception.NoValidHost when they are not placed
     """
     seconds = CONF.vrt.redeem_replacement_time_limit
-    group = VRTGroup.find(context, group_uuid)
-    if group is None or not seconds:
+    if not seconds:
         raise _refusal(why)
     if not VRTPlanner.is_any_alive(context, CONF.vrt.heartbeat_interval):
         raise _refusal(why, NO_PLANNER)
@@ -106,7 +105,7 @@ def place(context, group_uuid, hint, matching, server_uuids, why):
         )
     except exception.TooManyWaiting as exc:
         raise _refusal(why, exc.format_message()) from exc
-    _wake_planner(context, group_uuid)
+    _wake_planner(context, group.uuid)
     ended = _waiting.wait(context, create, budget)
     if ended is None or ended.status == states.Create.PLACED:
         if create.give_up(context):

@@ -216,7 +216,7 @@ class RedeemPath:
         except creates.Refused:
             return False
         self._create = create_request.place(
-            context, ref.group, ref.member, matching, server_uuids, why
+            context, group, ref.member, matching, server_uuids, why
         )
         return True
 
