@@ -10,6 +10,7 @@ need while nothing happens is subtracted.
 
 import argparse
 import contextlib
+import dataclasses
 import tempfile
 import time
 
@@ -19,9 +20,18 @@ from nova_groupext.cloud import cloud
 from nova_groupext.cloud import hosts
 from nova_groupext.cloud import image
 from nova_groupext.cloud import with_groups
+from tests.benchmarks import passive_hosts
 from tests.benchmarks import sharing
 
 IDLE_SECONDS = 20
+
+COMPUTES = [
+    hosts.Host(f'cmp-{n}', f'r{n % 4}', 'az1', vcpus=64) for n in range(12)
+]
+PARTS = dataclasses.replace(
+    with_groups.HOLISTIC,
+    config=with_groups.HOLISTIC.config + passive_hosts.CONFIG,
+)
 
 
 def processor_seconds():
@@ -134,20 +144,24 @@ def report(bench, number):
     yield f'a plan of one server: {spent[0] / number * 1000:.0f} ms'
 
 
+def _copies(number):
+    """Return names for copies of the computes, by the name of the original."""
+    names = {host.name: [] for host in COMPUTES}
+    for copy in range(number):
+        original = COMPUTES[copy % len(COMPUTES)].name
+        names[original].append(f'{original}-copy-{copy}')
+    return names
+
+
 def main(argv=None):
     parser = argparse.ArgumentParser(prog='growing', description=__doc__)
     parser.add_argument('--creates', type=int, default=20)
-    parser.add_argument('--hosts', type=int, default=12)
+    parser.add_argument('--hosts', type=int, default=len(COMPUTES))
     args = parser.parse_args(argv)
-    computes = [
-        hosts.Host(f'cmp-{n}', f'r{n % 4}', 'az1', vcpus=64)
-        for n in range(args.hosts)
-    ]
     with contextlib.ExitStack() as stack:
         state = stack.enter_context(tempfile.TemporaryDirectory())
-        running = stack.enter_context(
-            cloud.Cloud(state, computes, with_groups.HOLISTIC)
-        )
+        running = stack.enter_context(cloud.Cloud(state, COMPUTES, PARTS))
+        passive_hosts.add(running, _copies(args.hosts - len(COMPUTES)))
         for line in report(Bench(running), args.creates):
             print(line, flush=True)  # noqa: T201
 
