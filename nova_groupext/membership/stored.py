@@ -6,7 +6,9 @@ of the member it is named after, or of its member set, and its server's id.
 """
 
 from collections.abc import Collection
+from collections.abc import Iterable
 from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nova_groupext.membership import revising
@@ -112,25 +114,37 @@ def revised(
         elif member.path in (adopted or {}):
             member.status = states.Member.REDEEMING
             member.server = adopted[member.path]
-    member_sets = _revised_sets(group, draft, roster)
+    described = _described(group, draft)
+    _describe_successors(group, roster, described)
+    requests = {each.path: request for each, request in described}
+    member_sets = {
+        each.path: _member_set(each, requests[each.path])
+        for each in draft.member_sets
+    }
     revising.revise(roster, member_sets)
     if drops_servers:
         _remove_leaving(roster)
     rows = {member.id: member for member in group.members}
+    return [
+        _stored(rows[each.row], each)
+        if each.row is not None
+        else (each.path, each.member_set, None)
+        for each in _in_order(roster.members, member_sets)
+    ]
+
+
+def _in_order(
+    members: Iterable[Member], member_sets: Iterable[Path]
+) -> list[Member]:
+    """Return members in the order of member sets, others last."""
     order = {path: number for number, path in enumerate(member_sets)}
-    members = sorted(
-        roster.members,
+    return sorted(
+        members,
         key=lambda each: (
             order.get(each.member_set, len(order)),
             *by_path(each),
         ),
     )
-    return [
-        _stored(rows[each.row], each)
-        if each.row is not None
-        else (each.path, each.member_set, None)
-        for each in members
-    ]
 
 
 def _stored(
@@ -142,12 +156,12 @@ def _stored(
     return row.path, member_set, row.succeeds
 
 
-def _revised_sets(
-    group: 'VRTGroup', draft: 'VRTGroup', roster: Roster
-) -> dict[Path, MemberSet]:
-    """Return the member sets of a draft; what it changes is CHANGED.
+def _described(
+    group: 'VRTGroup', draft: 'VRTGroup'
+) -> list[tuple['VRTMemberSet', Path]]:
+    """Return the member sets of a draft with their requests.
 
-    Successors in the roster get the request of a set that describes them now.
+    The unchanged ones come first; a request that the draft adds is CHANGED.
     """
     before = {each.path: each for each in group.member_sets}
     requests = _requests(group)
@@ -159,30 +173,41 @@ def _revised_sets(
             before[each.path].resolved_request, each.resolved_request
         )
     }
-    described = sorted(
+    described = []
+    for each in sorted(
         draft.member_sets, key=lambda each: each.path not in unchanged
-    )
+    ):
+        request = (
+            unchanged.get(each.path)
+            or _request_for(described, each.resolved_request)
+            or f'{CHANGED} {each.path}'
+        )
+        described.append((each, request))
+    return described
 
-    def request_for(resolved: Mapping[str, object]) -> Path | None:
-        for each in described:
-            if are_alike(each.resolved_request, resolved):
-                return unchanged.get(each.path, f'{CHANGED} {each.path}')
-        return None
 
+def _request_for(
+    described: Iterable[tuple['VRTMemberSet', Path]],
+    resolved: Mapping[str, object],
+) -> Path | None:
+    """Return the request of the first member set that describes servers."""
+    for each, request in described:
+        if are_alike(each.resolved_request, resolved):
+            return request
+    return None
+
+
+def _describe_successors(
+    group: 'VRTGroup',
+    roster: Roster,
+    described: Sequence[tuple['VRTMemberSet', Path]],
+) -> None:
+    """Give successors the request of a member set that describes them now."""
     rows = {member.id: member for member in group.members}
     for member in roster.members:
         if member.is_successor:
             own = rows[member.row].current_request
-            member.request = request_for(own) or member.request
-    return {
-        each.path: _member_set(
-            each,
-            unchanged.get(each.path)
-            or request_for(each.resolved_request)
-            or CHANGED,
-        )
-        for each in draft.member_sets
-    }
+            member.request = _request_for(described, own) or member.request
 
 
 def _remove_leaving(roster: Roster) -> None:
