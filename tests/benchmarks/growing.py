@@ -3,9 +3,9 @@
 
 ``tox -e bench-growing`` runs it. Servers are created one by one and then all
 at once: those of members that are held (they redeem), and those for which a
-planner finds hosts (they grow). A plan of one server, without hold, says what
-one look at the cloud and one decision need. All processes count; what they
-need while nothing happens is subtracted.
+planner finds hosts (they grow). One look at the cloud, which every decision
+begins with, is measured as well. All processes count; what they need while
+nothing happens is subtracted.
 """
 
 import argparse
@@ -14,12 +14,17 @@ import dataclasses
 import tempfile
 import time
 
+from nova import context as nova_context
+from nova.scheduler.client import report
 import psutil
 
 from nova_groupext.cloud import cloud
 from nova_groupext.cloud import hosts
 from nova_groupext.cloud import image
 from nova_groupext.cloud import with_groups
+from nova_groupext.objects.group import VRTGroup
+from nova_groupext.scheduler.look import look
+from nova_groupext.scheduler.placement import client
 from tests.benchmarks import passive_hosts
 from tests.benchmarks import sharing
 
@@ -105,9 +110,18 @@ class Bench:
         if faults:
             raise RuntimeError(faults)
 
-    def plan(self):
-        group = self.tenant.describe({'w': sharing.member()}, hold=False)
-        self._wait(group, 'PLANNED')
+    def look(self, number):
+        """Return the processor seconds of one of some looks at the cloud."""
+        uuid = self.tenant.describe({'w': sharing.member()}, hold=False)
+        self._wait(uuid, 'PLANNED')
+        context = nova_context.get_admin_context()
+        group = VRTGroup.get(context, uuid)
+        placement = client.PlacementClient(report.SchedulerReportClient())
+        spent = []
+        with self.meter.measuring(spent):
+            for _each in range(number):
+                look.look(context, group, placement)
+        return spent[0] / number
 
     def measure(self, number, at_once, **counts):
         """Return the processor seconds of one of some creates."""
@@ -126,22 +140,20 @@ class Bench:
         return spent[0] / number
 
 
-def report(bench, number):
+def measurements(bench, number):
     """Yield a line for creates one by one, and one for all at once."""
     # A first one loads what the others need.
     bench.measure(1, 1, count=1)
+    one_look = bench.look(number)
+    yield f'a look: {one_look * 1000:.0f} ms'
     for at_once in (1, number):
         redeem = bench.measure(number, at_once, count=number)
         grow = bench.measure(number, at_once, count=1, max_count=number + 1)
         yield (
             f'{at_once} at once: redeem {redeem * 1000:.0f} ms, grow '
-            f'{grow * 1000:.0f} ms, {grow / redeem:.2f} times'
+            f'{grow * 1000:.0f} ms, {grow / redeem:.2f} times, beside one '
+            f'look {(grow - one_look / at_once) / redeem:.2f} times'
         )
-    spent = []
-    with bench.meter.measuring(spent):
-        for _each in range(number):
-            bench.plan()
-    yield f'a plan of one server: {spent[0] / number * 1000:.0f} ms'
 
 
 def _copies(number):
@@ -162,7 +174,7 @@ def main(argv=None):
         state = stack.enter_context(tempfile.TemporaryDirectory())
         running = stack.enter_context(cloud.Cloud(state, COMPUTES, PARTS))
         passive_hosts.add(running, _copies(args.hosts - len(COMPUTES)))
-        for line in report(Bench(running), args.creates):
+        for line in measurements(Bench(running), args.creates):
             print(line, flush=True)  # noqa: T201
 
 
