@@ -106,12 +106,15 @@ def _redescribe(
     old_requests: dict[Path, JsonObject],
     new_requests: dict[Path, JsonObject],
 ) -> None:
-    """Move a member to the member set of its path in the draft."""
-    server_request = None
+    """Move a member to the member set of its path in the draft.
+
+    The draft says for which request it holds; a server keeps its own.
+    """
+    server_request = drafted.server_request
     if member.status in states.MEMBER_HAS_SERVER:
         present = member.server_request or old_requests[member.member_set]
-        if not are_alike(present, new_requests[drafted.member_set]):
-            server_request = present
+        is_like = are_alike(present, new_requests[drafted.member_set])
+        server_request = None if is_like else present
     new = drafted.member_set, server_request
     if new != (member.member_set, member.server_request):
         is_member = models.Member.id == member.id

@@ -36,7 +36,10 @@ COPIED_FIELDS = (
 
 
 def replacement_of(group: VRTGroup, excluded_nodes: NodesByPath) -> VRTGroup:
-    """Return a draft with the group's present definition, not stored yet."""
+    """Return a draft with the group's present definition, not stored yet.
+
+    Holds for servers of a former description stay such.
+    """
     values = {
         name: getattr(group, name)
         for name in (*definitions.GROUP_COLUMNS, *COPIED_FIELDS)
@@ -47,11 +50,17 @@ def replacement_of(group: VRTGroup, excluded_nodes: NodesByPath) -> VRTGroup:
         client_token=None,
         expires_at=None,
         excluded_nodes=excluded_nodes,
-        members=[
-            VRTMember.tentative(member.path, member.described, member.succeeds)
-            for member in group.members
-        ],
+        members=[_copy(member) for member in group.members],
     )
+
+
+def _copy(member: VRTMember) -> VRTMember:
+    copied = VRTMember.tentative(
+        member.path, member.described, member.succeeds
+    )
+    if member.status == states.Member.HELD:
+        copied.server_request = member.server_request
+    return copied
 
 
 def store(context: RequestContext, group: VRTGroup, draft: VRTGroup) -> None:
@@ -65,9 +74,22 @@ def store(context: RequestContext, group: VRTGroup, draft: VRTGroup) -> None:
     def work() -> None:
         _increment_generation(context, group)
         _replace_draft(context, group, draft)
+        if draft.is_for_creates:
+            _keep_refusals(context, group)
 
     _with_group_lock(context, group, work)
     group.generation += 1
+
+
+def _keep_refusals(context: RequestContext, group: VRTGroup) -> None:
+    """Keep the refusals of creates: a draft for others frees nothing."""
+    db.compare_and_set(
+        context,
+        models.Create,
+        models.Create.group_id == group.id,
+        models.Create.generation == group.generation,
+        generation=group.generation + 1,
+    )
 
 
 def _replace_draft(

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Servers that are replaced: by successors, and with other images."""
 
+from concurrent import futures
 import threading
 
 import fixtures
@@ -9,6 +10,7 @@ from nova.conductor import manager
 from nova.virt import fake
 
 from nova_groupext.cloud import image
+from nova_groupext.scheduler.redeem import redeem_path
 from tests.functional import growing
 
 CIRROS, LIKE, UEFI = (
@@ -206,10 +208,47 @@ class TestImages(growing.GrowingCase):
 
         self.assertEqual('ACTIVE', server.status, vars(server))
         self.assertEqual({'w-0': 'ACTIVE', 'w-1': 'ACTIVE'}, self.statuses())
-        [allocation] = self.allocations(server.id).values()
-        self.assertEqual(512, allocation['resources']['MEMORY_MB'])
+        self.assertEqual(512, self.memory(server))
         self.assertEqual({}, self.allocations(held['w-1']))
         self.assert_sound()
+
+    def test_place_for_a_former_flavor_stays_one_in_a_revision(self):
+        self.hold_workers(1, 2)
+        self.grow()
+        self.put(2, flavor='m1.small')
+        place = redeem_path.RedeemPath.place
+        is_placed, goes_on = threading.Event(), threading.Event()
+
+        def fail(*args):
+            """Place a server, which then fails."""
+            place(*args)
+            is_placed.set()
+            goes_on.wait(60)
+            raise nova_exc.NoValidHost(reason='the scheduler was stopped')
+
+        with (
+            fixtures.MonkeyPatch(
+                f'{redeem_path.__name__}.RedeemPath.place', fail
+            ),
+            futures.ThreadPoolExecutor() as pool,
+        ):
+            former = pool.submit(self.grow)
+            is_placed.wait(60)
+            self.put(2, max_count=3, flavor='m1.small')
+            goes_on.set()
+        self.assertEqual('ERROR', former.result().status)
+        self.reaped_statuses()
+
+        server = self.redeem(self.uuid, 'w', 'm1.small')
+
+        self.assertEqual('ACTIVE', server.status, vars(server))
+        self.assertEqual(2048, self.memory(server))
+        self.assert_sound()
+
+    def memory(self, server):
+        """Return the MiB that a server owns in Placement."""
+        [allocation] = self.allocations(server.id).values()
+        return allocation['resources']['MEMORY_MB']
 
     def test_server_that_is_rebuilt_with_another_image_is_pending(self):
         self.hold_workers(1, 1)

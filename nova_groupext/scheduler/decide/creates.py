@@ -261,7 +261,8 @@ def _describe_as_before(draft, chosen):
         if each.is_pending
     }
     for member in draft.members:
-        member.server_request = requests.get(member.path)
+        if member.path in requests:
+            member.server_request = requests[member.path]
 
 
 def _refuse(context, draft, chosen):

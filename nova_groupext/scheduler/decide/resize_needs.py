@@ -75,7 +75,7 @@ def _unchanged_hold(member, drafted, current, is_same):
     """Return the hold or reservation that a member keeps for sure, or None.
 
     :param drafted: the same member in the draft; it has a request of its own
-        if it is placed for a server of a former description
+        if it is for a server of a former description
     :param is_same: whether the draft describes it as before
     """
     path = member.path
@@ -83,7 +83,7 @@ def _unchanged_hold(member, drafted, current, is_same):
         is_kept = (
             is_same
             and path not in current.servers
-            and drafted.server_request is None
+            and drafted.server_request == member.server_request
         )
         return current.held[path] if is_kept else None
     if member.status == states.Member.SHELVED:

@@ -9,6 +9,7 @@ from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.membership import settle_group
 from nova_groupext.objects import create as creates
+from nova_groupext.objects import drafts
 from nova_groupext.objects import states
 from nova_groupext.objects.create import VRTCreate
 from nova_groupext.objects.group import VRTGroup
@@ -177,6 +178,15 @@ class TestRefusals(CreateCase):
         self.group.update_description(self.context, {'name': 'other'})
 
         self.assertIsNone(self.find())
+
+    def test_draft_for_other_creates_keeps_the_refusal(self):
+        for is_for_creates, fault in ((True, 'full'), (False, None)):
+            group = self.get(self.group)
+            draft = drafts.replacement_of(group, {})
+            draft.is_for_creates = is_for_creates
+            drafts.store(self.context, group, draft)
+
+            self.assertEqual(fault, self.find())
 
     def test_refusal_ends_after_its_time(self):
         VRTCreate.update_rows(

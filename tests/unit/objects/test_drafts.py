@@ -5,6 +5,7 @@ from oslo_utils.fixture import uuidsentinel as uuids
 
 from nova_groupext import exception
 from nova_groupext import objects
+from nova_groupext.objects import definitions
 from nova_groupext.objects import drafts
 from nova_groupext.objects import states
 from tests import groups
@@ -12,6 +13,7 @@ from tests.unit.objects import base
 
 Member = states.Member
 Group = states.Group
+FORMER = {'flavor_id': 'former'}
 
 
 class TestDraft(base.HeldGroupTestCase):
@@ -39,6 +41,37 @@ class TestDraft(base.HeldGroupTestCase):
             )
             [relationship] = group.relationships
             self.assertEqual(1, len(relationship.policies))
+
+    def describe_before(self, request):
+        """Give the held members a request of their own; return the group."""
+        for member in self.group.members:
+            member.update_row(self.context, server_request=request)
+        return self.get(self.group)
+
+    def test_hold_for_a_former_request_stays_one_in_a_replacement(self):
+        group = self.describe_before(FORMER)
+        draft = drafts.replacement_of(group, {})
+        drafts.store(self.context, group, draft)
+
+        definitions.exchange(self.context, group, draft)
+
+        self.assertEqual(
+            [FORMER] * len(group.members), self.server_requests(group)
+        )
+
+    def test_hold_for_a_former_request_is_one_as_described_in_a_revision(self):
+        group = self.describe_before(FORMER)
+        draft = groups.unstored()
+        drafts.store(self.context, group, draft)
+
+        definitions.exchange(self.context, group, draft)
+
+        self.assertEqual(
+            [None] * len(group.members), self.server_requests(group)
+        )
+
+    def server_requests(self, group):
+        return [each.server_request for each in self.get(group).members]
 
     def test_second_draft_of_a_group_conflicts(self):
         drafts.store(
