@@ -83,9 +83,11 @@ def _check_placeable(context, group_uuid, path, server, error):
     if group.status not in states.GROUP_REPLACEABLE:
         raise error
     number = _requested_number(server)
-    if number > 1 and allowed.names_member(group, path):
-        _check_counts(server)
-    matching = _find_matching(context, group, path, server)
+
+    def is_like(request):
+        return not descriptions.differences(context, server, request)
+
+    matching = allowed.find_matching(group, path, is_like)
     try:
         choices = allowed.choose(
             *(group, path, matching),
@@ -93,6 +95,8 @@ def _check_placeable(context, group_uuid, path, server, error):
             functools.partial(servers.find_ending, context.elevated()),
         )
     except creates.Refused as exc:
+        if exc.obstacle == creates.Obstacle.MISMATCH:
+            _check_described(context, group, path, server)
         _refuse(path, server, exc.obstacle, error)
     refused = VRTCreate.find_refused(
         *(context, group, path, matching, number),
@@ -160,23 +164,16 @@ def _requested_number(server):
         return 1  # Nova's schema has the better error.
 
 
-def _find_matching(context, group, path, server):
-    """Return what of a group describes the server, now or before.
+def _check_described(context, group, path, server):
+    """Check that a member set describes the server.
 
     :raises: DescriptionMismatch
     """
-
-    def is_like(request):
-        return not descriptions.differences(context, server, request)
-
-    matching = allowed.find_matching(group, path, is_like)
-    if not matching.member_sets:
-        requests = {
-            each.path: each.resolved_request
-            for each in allowed.member_sets_for(group, path)
-        }
-        _matching_sets(context, server, path, requests)
-    return matching
+    requests = {
+        each.path: each.resolved_request
+        for each in allowed.member_sets_for(group, path)
+    }
+    _matching_sets(context, server, path, requests)
 
 
 def _matching_sets(context, server, path, requests):

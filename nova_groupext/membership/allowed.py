@@ -4,7 +4,6 @@
 from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Sequence
-import contextlib
 from typing import TYPE_CHECKING
 
 from nova_groupext.membership import creates
@@ -17,6 +16,13 @@ from nova_groupext.objects.member_set import Matching
 if TYPE_CHECKING:
     from nova_groupext.objects.group import VRTGroup
     from nova_groupext.objects.member_set import VRTMemberSet
+
+# Obstacles that stay, whichever servers have ended
+_LASTING = (
+    creates.Obstacle.UNKNOWN,
+    creates.Obstacle.ONE_MEMBER,
+    creates.Obstacle.MISMATCH,
+)
 
 
 def member_sets_for(group: 'VRTGroup', hint: Path) -> list['VRTMemberSet']:
@@ -61,11 +67,6 @@ def _described_before(
     return None
 
 
-def names_member(group: 'VRTGroup', hint: Path) -> bool:
-    """Check whether a hint is the path of one member, be it there or not."""
-    return stored.read(group).member_set_of(hint) is not None
-
-
 def choose(
     group: 'VRTGroup',
     hint: Path,
@@ -83,8 +84,11 @@ def choose(
         are being deleted; called only if that matters
     :raises: creates.Refused
     """
-    with contextlib.suppress(creates.Refused):
+    try:
         return _choose(group, hint, matching, servers)
+    except creates.Refused as exc:
+        if exc.obstacle in _LASTING:
+            raise
     ended, deleting = find_ending(
         [
             member.server_uuid
