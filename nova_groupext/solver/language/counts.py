@@ -7,6 +7,8 @@ from nova_groupext.solver.language import validation
 
 InvalidInput = validation.InvalidInput
 
+# An index has at most nine digits, see paths.split_index().
+INDEX_LENGTH = len('-') + 9
 # A successor's path name is so many characters longer than its member's.
 SUCCESSOR_LENGTH = len('+') + 32
 
@@ -22,7 +24,8 @@ def member_names(raw: JsonObject, name: str) -> list[str]:
 
 def added_length(raw: JsonObject) -> int:
     """Return what names of members have at most more than their entry's."""
-    index = len(f'-{limit(raw)}') if 'count' in raw else 0
+    # Servers may ask for any index.
+    index = INDEX_LENGTH if 'count' in raw else 0
     return index + (SUCCESSOR_LENGTH if raw.get('max_surge') else 0)
 
 

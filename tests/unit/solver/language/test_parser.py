@@ -291,7 +291,7 @@ class TestParse(base.BaseTestCase):
             members=13,
             policies=4,
             name_length=9,
-            path_length=17,
+            path_length=len('workers/worker-123456789'),
         )
         self.assertEqual(13, len(parse(ANALYTICS, limits=limits).members))
 
@@ -516,7 +516,7 @@ class TestInvalidInput(base.BaseTestCase):
             ('$.topology.relationships[0].policies[0]', {'policies': 1}),
             ('$.topology.members.master', {'name_length': 5}),
             ('$.topology.members.master', {'path_length': 5}),
-            ('$.topology.groups.workers.members.worker', {'path_length': 16}),
+            ('$.topology.groups.workers.members.worker', {'path_length': 23}),
             ('$.topology.members', {'width': 0}),
         ):
             self._refused(path, ANALYTICS, **limit)
