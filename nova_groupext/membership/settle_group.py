@@ -96,19 +96,7 @@ def settle(context: RequestContext, group_id: int) -> None:
 
 def list_groups(context: RequestContext) -> list[int]:
     """Return the ids of groups that may have something to settle."""
-    is_unplaced = models.Member.status.in_(states.MEMBER_NEEDS_HOST)
-    candidates = (
-        sa.select(models.Member.group_id)
-        .where(
-            models.Group.id == models.Member.group_id,
-            models.Group.revises_id.is_(None),
-            models.Group.status.in_(states.GROUP_REPLACEABLE),
-            is_unplaced
-            | models.Member.reserved_for.is_not(None)
-            | models.Member.succeeds.is_not(None),
-        )
-        .correlate(None)
-    )
+    candidates = _candidates()
     wanted = {
         (each.group_id, each.path): each.wanted
         for each in VRTMemberSet.list_rows(
@@ -117,12 +105,7 @@ def list_groups(context: RequestContext) -> list[int]:
     }
     numbers = collections.Counter()
     found = set()
-    for (
-        group_id,
-        member_set,
-        reserved_for,
-        succeeds,
-    ) in db.find_columns(
+    for group_id, member_set, reserved_for, succeeds in db.find_columns(
         context,
         (
             *(models.Member.group_id, models.Member.member_set),
@@ -140,6 +123,22 @@ def list_groups(context: RequestContext) -> list[int]:
         if number > wanted.get(key, number)
     }
     return sorted(found)
+
+
+def _candidates() -> sa.Select:
+    """Return the query for the ids of groups with a member to settle."""
+    return (
+        sa.select(models.Member.group_id)
+        .where(
+            models.Group.id == models.Member.group_id,
+            models.Group.revises_id.is_(None),
+            models.Group.status.in_(states.GROUP_REPLACEABLE),
+            models.Member.status.in_(states.MEMBER_NEEDS_HOST)
+            | models.Member.reserved_for.is_not(None)
+            | models.Member.succeeds.is_not(None),
+        )
+        .correlate(None)
+    )
 
 
 def _is_being_changed(context: RequestContext, group_id: int) -> bool:
