@@ -47,16 +47,7 @@ def read(
     :param matching: what describes some servers; its request is MATCHING
     :param gone: uuids of servers that do not exist any more
     """
-    requests = _requests(group)
-    # Sets that are alike stay so, also where a hint names only one of them.
-    are_matching = {
-        requests[each.path]
-        for each in group.member_sets
-        if matching.describes_now(each)
-    }
-    for path, request in requests.items():
-        if request in are_matching:
-            requests[path] = MATCHING
+    requests = _matched_requests(group, matching)
     member_sets = {
         each.path: _member_set(each, requests[each.path])
         for each in group.member_sets
@@ -82,6 +73,25 @@ def read(
     for member in [each for each in roster.members if each.server in gone]:
         settling.leave(roster, member, states.Member.TENTATIVE)
     return roster
+
+
+def _matched_requests(
+    group: 'VRTGroup', matching: Matching
+) -> dict[Path, Path]:
+    """Return the requests of member sets, MATCHING those that match.
+
+    Sets that are alike stay so, also where a hint names only one of them.
+    """
+    requests = _requests(group)
+    are_matching = {
+        requests[each.path]
+        for each in group.member_sets
+        if matching.describes_now(each)
+    }
+    return {
+        path: MATCHING if request in are_matching else request
+        for path, request in requests.items()
+    }
 
 
 def revised(
