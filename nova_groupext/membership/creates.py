@@ -201,6 +201,8 @@ def _choose_named(
     """Choose the member with a path, or give a member this path."""
     member = roster.find(name)
     if member is None:
+        if _is_name_of_successor(roster, member_set, name):
+            return None
         if spare := _spare_member(roster, member_set, request):
             names_either = bool({name, spare.path} & roster.named)
             spare.path = name
@@ -218,6 +220,13 @@ def _choose_named(
     ):
         return _new(roster, member_set, name, succeeds=name)
     return None
+
+
+def _is_name_of_successor(
+    roster: Roster, member_set: Path, name: Path
+) -> bool:
+    """Check whether a successor will have a name that no member has yet."""
+    return any(each.path == name for each in roster.successors_of(member_set))
 
 
 def _spare_member(

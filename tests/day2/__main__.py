@@ -5,10 +5,10 @@ Prints a table: for each step its seconds, or that it has failed.
 """
 
 import argparse
-from collections.abc import Iterator
 from concurrent import futures
 import contextlib
 import dataclasses
+import itertools
 import os
 import pathlib
 import sys
@@ -18,7 +18,6 @@ import time
 from nova_groupext.cloud import cloud
 from nova_groupext.cloud import with_groups
 from nova_groupext_client import sdk
-from tests import shares
 from tests.day2 import clients
 from tests.day2 import life
 
@@ -63,11 +62,8 @@ def main() -> int:
         if not clients.has_go():
             print('gophercloud: skipped, see bindep.txt')  # noqa: T201
         empty = _free(running)
-        rows = list(
-            pool.map(
-                lambda each: _live(running, *each), _lives(chosen, options)
-            )
-        )
+        lives = itertools.product(chosen, life.DOORS)
+        rows = list(pool.map(lambda each: _live(running, *each), lives))
         failures = [row.failure for row in rows if row.failure]
         deadline = time.monotonic() + life.TIMEOUT_SECONDS
         while (left := _free(running)) != empty:
@@ -82,23 +78,7 @@ def main() -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog='day2', description=__doc__)
     parser.add_argument('--client', help='only the one of this name')
-    parser.add_argument(
-        '--draw',
-        metavar='TEXT',
-        help='each client with one kind of hints, which this text draws',
-    )
     return parser
-
-
-def _lives(
-    chosen: list[clients.Client], options: argparse.Namespace
-) -> Iterator[tuple[clients.Client, life.Door]]:
-    for client in chosen:
-        doors = list(life.DOORS)
-        if options.draw is not None:
-            drawn = shares.number_of(client.name, options.draw)
-            doors = [doors[drawn % len(doors)]]
-        yield from ((client, door) for door in doors)
 
 
 def _live(

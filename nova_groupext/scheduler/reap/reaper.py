@@ -43,6 +43,7 @@ from nova_groupext.objects.create import VRTCreate
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.plan import VRTPlan
+from nova_groupext.scheduler import availability
 from nova_groupext.scheduler.nova import hosts
 from nova_groupext.scheduler.protocol import redeem
 from nova_groupext.scheduler.protocol import release_holds
@@ -75,7 +76,11 @@ def end_creates(context):
     """Delete creates whose time is over, and settle the groups' members."""
     VRTCreate.purge(context)
     for group_id in settle_group.list_groups(context):
-        settle_group.settle(context, group_id)
+        availability.run_step(
+            settle_group.settle,
+            *(context, group_id),
+            about=f'VRT group {group_id}',
+        )
 
 
 def resolve_redeem(context, placement_client, member):

@@ -230,6 +230,8 @@ class GrowthModel:
             if named[0].status == ACTIVE and self.free_surge(member_set) > 0:
                 return self.add(member_set, name, ACTIVE, succeeds=name)
             return None
+        if any(row.path == name for row in self.successors(member_set)):
+            return None
         # Holds that suit the server first, then the last ones by name.
         spare = sorted(
             self.members(member_set, HELD, *VACANT),
@@ -339,7 +341,7 @@ class GrowthModel:
         self.remove([row for row in vacant if row.path == path])
         successor.member_set, successor.path = member_set, path
         successor.succeeds = None
-        if are_alike(successor.image, self.definition[member_set].image):
+        if successor.image == self.definition[member_set].image:
             successor.is_pending = False
 
     # -- what the owner does -------------------------------------------------

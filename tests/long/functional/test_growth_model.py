@@ -249,6 +249,20 @@ class TestGrowthModel(growing.GrowingCase):
             *(Put(Described(count=2), db), Delete(1), Create('w-1')),
         )
 
+    def test_name_of_a_successor_is_refused_to_others(self):
+        self.play(
+            Put(Described(count=1, max_surge=2)),
+            *(Create('w-0'), Create('w-5'), Create('w-5')),
+            Put(Described(count=2, max_count=3, max_surge=2)),
+        )
+
+    def test_successor_of_a_former_image_is_pending_as_a_member(self):
+        self.play(
+            Put(Described(count=1, max_surge=1)),
+            *(Create('w-0'), Create('w-4')),
+            Put(Described('cirros-next', count=1, max_count=3, max_surge=1)),
+        )
+
     def test_successor_of_a_former_description_follows_where_it_fits(self):
         uefi = Described('cirros-uefi')
         self.play(

@@ -208,6 +208,15 @@ class TestSuccessors(base.MembershipTestCase):
 
         self.assertEqual(servers[2:], self.successors())
 
+    def test_new_name_of_a_successor_is_no_other_servers(self):
+        self.describe(w=base.member_set(1, max_surge=2))
+        first, second = self.create('w-0'), self.create('w-5')
+
+        self.assert_refused(Obstacle.CHANGING, 'w-5')
+        self.revise(w=base.member_set(2, max_surge=2))
+
+        self.assertEqual({'w-0': first, 'w-5': second}, self.shown())
+
     def test_new_name_of_a_successor_stays(self):
         self.describe(w=base.member_set(1, max_surge=1))
         first, second = self.create('w-0'), self.create('w-5')

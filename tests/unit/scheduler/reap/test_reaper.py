@@ -4,10 +4,12 @@
 import datetime
 import types
 
+import fixtures
 from oslo_utils import timeutils
 
 from nova_groupext.db import api as db
 from nova_groupext.db import models
+from nova_groupext.membership import settle_group
 from nova_groupext.objects import states
 from nova_groupext.objects import watched_holds
 from nova_groupext.objects.hold import VRTHold
@@ -67,6 +69,27 @@ class TestExpire(base.ProtocolTestCase):
 
 
 class TestSteps(base.ProtocolTestCase):
+    def test_group_that_cannot_be_settled_does_not_stop_the_others(self):
+        settled = []
+
+        def settle(_context, group_id):
+            settled.append(group_id)
+            if len(settled) == 1:
+                raise ZeroDivisionError
+
+        ids = [self.deployment.group(self.held()[0]).id for _each in range(2)]
+        for name, value in (
+            ('settle', settle),
+            ('list_groups', lambda _: ids),
+        ):
+            self.useFixture(
+                fixtures.MockPatchObject(settle_group, name, value)
+            )
+
+        reaper.end_creates(self.context)
+
+        self.assertEqual(ids, settled)
+
     def release_ending(self):
         reaper.release_ending(self.context, self.deployment.placement_client())
 
