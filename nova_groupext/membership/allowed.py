@@ -3,6 +3,7 @@
 
 from collections.abc import Callable
 from collections.abc import Collection
+from collections.abc import Iterator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from nova_groupext.membership.roster import HAS_SERVER
 from nova_groupext.membership.roster import Path
 from nova_groupext.objects.aliases import JsonObject
 from nova_groupext.objects.member_set import Matching
+from nova_groupext.objects.member_set import kind_of
 
 if TYPE_CHECKING:
     from nova_groupext.objects.group import VRTGroup
@@ -44,27 +46,22 @@ def find_matching(
     :param hint: see member_sets_for()
     :param is_like: checks the servers against a resolved request
     """
-    member_sets, server_request = [], None
+    kinds = {}
     for each in member_sets_for(group, hint):
-        before = None
-        if not is_like(each.resolved_request):
-            before = _described_before(group, each.path, is_like)
-            if before is None:
-                continue
-        member_sets.append(each.path)
-        server_request = server_request or before
-    return Matching(member_sets, server_request)
+        requests = each.resolved_request, *_pending_requests(group, each.path)
+        like = next((one for one in requests if is_like(one)), None)
+        if like is not None:
+            kinds[each.path] = kind_of(like)
+    return Matching(kinds)
 
 
-def _described_before(
-    group: 'VRTGroup', member_set: Path, is_like: Callable[[JsonObject], bool]
-) -> JsonObject | None:
-    """Return the request of a server that is pending and like others."""
+def _pending_requests(
+    group: 'VRTGroup', member_set: Path
+) -> Iterator[JsonObject]:
+    """Yield the requests of servers that are as described before."""
     for member in group.members:
-        request = member.pending_request
-        if member.member_set == member_set and request and is_like(request):
-            return request
-    return None
+        if member.member_set == member_set and member.pending_request:
+            yield member.pending_request
 
 
 def choose(

@@ -35,8 +35,6 @@ from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.lease import VRTLease
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.objects.member_set import Matching
-from nova_groupext.objects.member_set import VRTMemberSet
-from nova_groupext.objects.member_set import are_alike
 
 #: Seconds for which the same request is refused after a refusal.
 REFUSED_FOR = 30
@@ -76,8 +74,7 @@ class VRTCreate(base.VRTObject):
             'uuid': uuidutils.generate_uuid(),
             'group_id': group.id,
             'hint': hint,
-            'member_sets': sorted(matching.member_sets),
-            'server_request': matching.server_request,
+            'kinds': dict(matching.kinds),
             'server_uuids': [*server_uuids],
             'status': states.Create.OPEN,
             'has_successors': False,
@@ -169,8 +166,7 @@ class VRTCreate(base.VRTObject):
             (
                 each
                 for each in refused
-                if each.member_sets == sorted(matching.member_sets)
-                and each.server_request == matching.server_request
+                if each.kinds == matching.kinds
                 and len(each.server_uuids) <= number
             ),
             None,
@@ -310,30 +306,7 @@ def _reserve(
             *is_free,
             reserved_for=server_uuid,
         )
-    if create.server_request is not None:
-        _describe_as_before(context, group_id, create)
     create.update_row(context, status=states.Create.PLACED)
-
-
-def _describe_as_before(
-    context: RequestContext, group_id: int, create: VRTCreate
-) -> None:
-    """Store the request of members whose sets describe other servers now."""
-    request = create.server_request
-    alike = [
-        each.path
-        for each in VRTMemberSet.list_rows(
-            context, models.MemberSet.group_id == group_id
-        )
-        if are_alike(each.resolved_request, request)
-    ]
-    VRTMember.update_rows(
-        context,
-        models.Member.group_id == group_id,
-        models.Member.path.in_(create.members.values()),
-        models.Member.member_set.not_in(alike),
-        server_request=request,
-    )
 
 
 def _is_open() -> tuple[Condition, ...]:

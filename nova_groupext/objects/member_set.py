@@ -4,11 +4,13 @@
 It describes a single member, or several that are alike.
 """
 
-from collections.abc import Collection
+from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
 from typing import TYPE_CHECKING
 from typing import Any
+from typing import Self
+from typing import TypeAlias
 
 from oslo_versionedobjects import base as ovo
 
@@ -19,6 +21,9 @@ from nova_groupext.objects.aliases import Path
 
 if TYPE_CHECKING:
     from nova_groupext.objects.member import VRTMember
+
+#: Values by which two servers are of the same kind, as JSON has them
+Kind: TypeAlias = list[Any]
 
 COUNTS = ('count', 'min_count', 'max_count', 'max_surge')
 # Keys of a description that are not part of its spec
@@ -81,40 +86,45 @@ class VRTMemberSet(base.VRTObject):
 
 def are_alike(request: JsonObject, other: JsonObject) -> bool:
     """Check whether two resolved requests are for the same kind of server."""
-    return all(
-        request.get(name) == other.get(name) for name in _KIND_OF_SERVER
-    )
+    return kind_of(request) == kind_of(other)
+
+
+def kind_of(request: JsonObject) -> Kind:
+    """Return the kind of server that a resolved request is for."""
+    return [request.get(name) for name in _KIND_OF_SERVER]
 
 
 @dataclasses.dataclass(frozen=True)
 class Matching:
     """Member sets that describe some servers, now or before a revision.
 
-    While servers are as they were described before, new ones may be, too.
+    While servers are as they were described before, new ones may be, too. A
+    group that is revised later may describe none of them any more.
 
-    :ivar member_sets: paths of the member sets
-    :ivar server_request: resolved request of such servers if some of the
-        member sets have described them before only, else None
+    :ivar kinds: {path of a member set: kind of server, as it has described
+        these servers}
     """
 
-    member_sets: Collection[Path] = ()
-    server_request: JsonObject | None = None
+    kinds: Mapping[Path, Kind] = dataclasses.field(default_factory=dict)
+
+    @classmethod
+    def of(cls, member_sets: Iterable[VRTMemberSet]) -> Self:
+        """Return the Matching of servers that member sets describe now."""
+        return cls(
+            {each.path: kind_of(each.resolved_request) for each in member_sets}
+        )
 
     def describes_now(self, described: VRTMemberSet) -> bool:
         """Check whether a member set describes the servers now."""
-        return described.path in self.member_sets and (
-            self.server_request is None
-            or are_alike(self.server_request, described.resolved_request)
-        )
+        return self._is_for(described.path, described.resolved_request)
 
     def described_before(self, member: 'VRTMember') -> bool:
         """Check whether a member's server is like the servers, and pending."""
-        return (
-            self.server_request is not None
-            and (pending := member.pending_request) is not None
-            and member.member_set in self.member_sets
-            and are_alike(self.server_request, pending)
-        )
+        pending = member.pending_request
+        return pending is not None and self._is_for(member.member_set, pending)
+
+    def _is_for(self, member_set: Path, request: JsonObject) -> bool:
+        return self.kinds.get(member_set) == kind_of(request)
 
 
 def image_needs(image: JsonObject | None) -> JsonObject:

@@ -30,6 +30,9 @@ from nova_groupext.scheduler.redeem import reserve
 
 LOG = logging.getLogger(__name__)
 
+# Number of times that planners are asked to place the servers of a request.
+MAX_PLACEMENTS = 2
+
 
 class RedeemingReportClient(report.SchedulerReportClient):
     """Nova's Placement client that does not claim a hold again.
@@ -200,7 +203,7 @@ class HolisticSchedulerManager(manager.SchedulerManager):
         self, context, ref, spec_obj, server_uuids, redemption, replacement
     ):
         refused, reason = {}, None
-        was_placed = False
+        placements = 0
         while True:
             try:
                 choices = redemption.choose(
@@ -210,12 +213,13 @@ class HolisticSchedulerManager(manager.SchedulerManager):
                 redemption.redeem(context, spec_obj, choices)
                 return selections
             except reserve.TooFewHeld as exc:
-                # Members that were placed for the servers may be lost again.
-                if was_placed or not redemption.place(
+                # Members that were placed for the servers may be lost again,
+                # for instance by a revision.
+                if placements == MAX_PLACEMENTS or not redemption.place(
                     context, ref, spec_obj, server_uuids, exc.reason
                 ):
                     raise exc.error from None
-                was_placed = True
+                placements += 1
             except reserve.MemberTaken:
                 redemption.wait_after_conflict(ref.member)
             except reserve.HostsFiltered as exc:

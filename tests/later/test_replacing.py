@@ -2,6 +2,7 @@
 """Servers that are replaced: by successors, and with other images."""
 
 from concurrent import futures
+import dataclasses
 import threading
 
 import fixtures
@@ -10,7 +11,10 @@ from nova.conductor import manager
 from nova.virt import fake
 
 from nova_groupext.cloud import image
+from nova_groupext.objects.create import VRTCreate
+from nova_groupext.scheduler.decide import revision
 from nova_groupext.scheduler.redeem import redeem_path
+from tests.functional import base
 from tests.functional import growing
 
 CIRROS, LIKE, UEFI = (
@@ -198,6 +202,23 @@ class TestImages(growing.GrowingCase):
         self.assertEqual(third.id, self.members()[0]['server_id'])
         self.assert_refused(409)
 
+    def test_former_image_matches_beside_a_set_with_one_like_it(self):
+        self.hold_workers(1, 1)
+        uefi, *both = (
+            base.member(count=1, image=UEFI),
+            base.member(count=1),
+            base.member(count=1, max_count=2, image=LIKE),
+        )
+        self.put_topology({'members': dict(zip('wv', both, strict=True))})
+        self.grow('w'), self.grow('v')
+        self.put_topology({'members': {'w': uefi, 'v': both[1]}})
+
+        server = self.grow('/')
+
+        self.assertEqual('ACTIVE', server.status, vars(server))
+        self.assertEqual('ACTIVE', self.statuses()['v-1'])
+        self.assert_sound()
+
     def test_held_member_is_placed_again_for_a_server_of_another_flavor(self):
         self.hold_workers(1, None)
         self.grow()
@@ -212,31 +233,108 @@ class TestImages(growing.GrowingCase):
         self.assertEqual({}, self.allocations(held['w-1']))
         self.assert_sound()
 
+    def grow_around(self, change, *, fails=False):
+        """Create a server; change something once it has a place.
+
+        :param fails: whether it does not take the place then
+        """
+        place = redeem_path.RedeemPath.place
+        is_placed, goes_on = threading.Event(), threading.Event()
+
+        def wait(*args):
+            result = place(*args)
+            is_placed.set()
+            goes_on.wait(60)
+            if fails:
+                raise nova_exc.NoValidHost(reason='the scheduler was stopped')
+            return result
+
+        with (
+            fixtures.MonkeyPatch(
+                f'{redeem_path.__name__}.RedeemPath.place', wait
+            ),
+            futures.ThreadPoolExecutor() as pool,
+        ):
+            server = pool.submit(self.grow)
+            is_placed.wait(60)
+            try:
+                change()
+            finally:
+                goes_on.set()
+            return server.result()
+
+    def assert_pending(self, server):
+        self.assertEqual('ACTIVE', server.status, vars(server))
+        self.assertEqual(512, self.memory(server))
+        [pending] = [
+            each['pending']
+            for each in self.members()
+            if each['server_id'] == server.id
+        ]
+        self.assertEqual(
+            {'from': {'flavor': 'm1.tiny'}, 'to': {'flavor': 'm1.small'}},
+            pending,
+        )
+        self.assert_sound()
+
+    def test_server_whose_flavor_a_revision_changes_gets_its_own(self):
+        self.hold_workers(1, 3)
+        self.grow()
+
+        server = self.grow_around(
+            lambda: self.put(1, max_count=3, flavor='m1.small')
+        )
+
+        self.assert_pending(server)
+
+    def test_server_of_a_former_flavor_gets_its_own_after_a_replan(self):
+        self.hold_workers(1, 3)
+        self.grow()
+        self.put(1, max_count=3, flavor='m1.small')
+
+        def replan():
+            self.act(self.uuid, 'replan')
+            self.eventually(
+                self.group, lambda now: now['revision'] is None, self.uuid
+            )
+
+        self.assert_pending(self.grow_around(replan))
+
+    def test_server_that_waits_while_its_flavor_is_changed_gets_its_own(self):
+        self.hold_workers(1, 3)
+        self.grow()
+        commit = revision.STRATEGY.commit
+        is_committing, goes_on = threading.Event(), threading.Event()
+
+        def wait(*args):
+            is_committing.set()
+            goes_on.wait(60)
+            return commit(*args)
+
+        waiting = dataclasses.replace(revision.STRATEGY, commit=wait)
+        with (
+            fixtures.MonkeyPatch(f'{revision.__name__}.STRATEGY', waiting),
+            futures.ThreadPoolExecutor() as pool,
+        ):
+            put = pool.submit(self.put, 1, max_count=3, flavor='m1.small')
+            is_committing.wait(60)
+            server = pool.submit(self.grow)
+            self.eventually(
+                lambda: VRTCreate.list_rows(self.context), lambda rows: rows
+            )
+            goes_on.set()
+            put.result()
+
+        self.assert_pending(server.result())
+
     def test_place_for_a_former_flavor_stays_one_in_a_revision(self):
         self.hold_workers(1, 2)
         self.grow()
         self.put(2, flavor='m1.small')
-        place = redeem_path.RedeemPath.place
-        is_placed, goes_on = threading.Event(), threading.Event()
-
-        def fail(*args):
-            """Place a server, which then fails."""
-            place(*args)
-            is_placed.set()
-            goes_on.wait(60)
-            raise nova_exc.NoValidHost(reason='the scheduler was stopped')
-
-        with (
-            fixtures.MonkeyPatch(
-                f'{redeem_path.__name__}.RedeemPath.place', fail
-            ),
-            futures.ThreadPoolExecutor() as pool,
-        ):
-            former = pool.submit(self.grow)
-            is_placed.wait(60)
-            self.put(2, max_count=3, flavor='m1.small')
-            goes_on.set()
-        self.assertEqual('ERROR', former.result().status)
+        former = self.grow_around(
+            lambda: self.put(2, max_count=3, flavor='m1.small'), fails=True
+        )
+        self.assertEqual('ERROR', former.status)
         self.reaped_statuses()
 
         server = self.redeem(self.uuid, 'w', 'm1.small')

@@ -238,7 +238,7 @@ class Deployment(fixtures.Fixture):
         [described] = self.group(uuid).member_sets
         return VRTCreate.start(
             *(self.context, self.group(uuid), path),
-            *(Matching([described.path]), [server]),
+            *(Matching.of([described]), [server]),
             seconds=CREATE_SECONDS,
             limit=CONF.vrt.max_waiting_creates,
             project_limit=CONF.vrt.max_waiting_creates_per_project,

@@ -85,11 +85,9 @@ class Create(base.Base):
 
     uuid = sa.Column(sa.String(36), nullable=False)
     group_id = base.group_key()
-    # The path in the hints, and the member sets that describe such servers
+    # The path in the hints, and what describes such servers: see Matching
     hint = sa.Column(base.PATH, nullable=False)
-    member_sets = sa.Column(sa.JSON, nullable=False)
-    # Resolved request of servers that are as they were described before
-    server_request = sa.Column(sa.JSON(none_as_null=True))
+    kinds = sa.Column(sa.JSON, nullable=False)
     server_uuids = sa.Column(sa.JSON, nullable=False)
     # open, then placed, refused or failed
     status = sa.Column(sa.String(16), nullable=False)

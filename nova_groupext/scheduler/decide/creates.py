@@ -169,8 +169,7 @@ def _choose(context, group, waiting):
     """
     chosen, servers = [], {}
     for each in waiting:
-        matching = Matching(each.member_sets, each.server_request)
-        roster = stored.read(group, matching)
+        roster = stored.read(group, Matching(each.kinds))
         _repeat(roster, servers)
         try:
             choices = creates.choose(
@@ -242,7 +241,7 @@ def _store_draft(context, group, chosen):
         for each in members
         if each.row is None
     ]
-    _describe_as_before(draft, chosen)
+    _describe_as_before(group, draft, chosen)
     try:
         drafts.store(context, group, draft)
     except (exception.GenerationConflict, exception.GroupStateConflict):
@@ -252,10 +251,12 @@ def _store_draft(context, group, chosen):
     return draft
 
 
-def _describe_as_before(draft, chosen):
+def _describe_as_before(group, draft, chosen):
     """Give drafted members the request of servers described before."""
     requests = {
-        stored.path_of(each): one.create.server_request
+        stored.path_of(each): _former_request(
+            group, each.member_set, one.create.kinds
+        )
         for one in chosen
         for each in one.to_place
         if each.is_pending
@@ -263,6 +264,20 @@ def _describe_as_before(draft, chosen):
     for member in draft.members:
         if member.path in requests:
             member.server_request = requests[member.path]
+
+
+def _former_request(group, member_set, kinds):
+    """Return the request of a pending server that a create's are like."""
+    matching = Matching(kinds)
+    return next(
+        (
+            each.pending_request
+            for each in group.members
+            if each.member_set == member_set
+            and matching.described_before(each)
+        ),
+        None,
+    )
 
 
 def _refuse(context, draft, chosen):

@@ -123,7 +123,7 @@ class RedeemPath:
             own = VRTMember.list_of_servers(context, ref.group, server_uuids)
             if len(own) != len(server_uuids):
                 raise
-            return choose(lambda: own)
+            return choose(lambda: self._filter_matching(context, own, spec))
 
     def wait_after_conflict(self, path):
         """Pause after a conflict with a concurrent request.
@@ -196,6 +196,7 @@ class RedeemPath:
         :returns: False if its definition allows no more members now
         :raises: nova.exception.NoValidHost when they could not be placed
         """
+        self.end(context)
         group = VRTGroup.find(context, ref.group)
         if (
             group is None
@@ -224,6 +225,7 @@ class RedeemPath:
         """End the wait of members that were placed for the request."""
         if self._create is not None:
             self._create.remove(context)
+            self._create = None
 
     def _filter_matching(self, context, members, spec):
         """Return the members whose description the server matches.

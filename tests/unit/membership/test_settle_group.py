@@ -73,7 +73,7 @@ class TestSettle(base.HeldGroupTestCase):
     def test_members_that_are_awaited_stay(self):
         self.change('m-2', reserved_for=uuids.server)
         VRTCreate.start(
-            *(self.context, self.group, 'm', Matching(['m']), [uuids.server]),
+            *(self.context, self.group, 'm', Matching(), [uuids.server]),
             seconds=60,
             limit=1,
             project_limit=1,

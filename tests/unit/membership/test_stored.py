@@ -10,6 +10,7 @@ from nova_groupext.membership import stored
 from nova_groupext.membership.creates import Obstacle
 from nova_groupext.objects import states
 from nova_groupext.objects.member_set import Matching
+from nova_groupext.objects.member_set import kind_of
 from nova_groupext.solver.language import paths
 from tests import groups
 
@@ -47,6 +48,10 @@ class StoredCase(base.BaseTestCase):
 
     def describe(self, **counts):
         self.group.member_sets[1].description = counts
+
+    def matching_workers(self):
+        """Return the Matching of servers that are as workers are described."""
+        return Matching.of(self.group.member_sets[1:])
 
     def change(self, path, **values):
         for member in self.group.members:
@@ -171,7 +176,7 @@ class TestSuccessors(StoredCase):
             self.group.members.pop()
 
     def test_only_the_request_of_a_server_describes_others(self):
-        matching = Matching(['workers/w'], M2)
+        matching = Matching({'workers/w': kind_of(M2)})
         member = self.group.members[1]
         for status, expected in (
             (Member.ACTIVE, True),
@@ -189,7 +194,7 @@ class TestSuccessors(StoredCase):
             self.describe(count=3, max_surge=1)
 
             roster = stored.read(
-                self.group, Matching(['workers/w']), [uuids.db]
+                self.group, self.matching_workers(), [uuids.db]
             )
 
             [successor] = [m for m in roster.members if m.server == uuids.new]
@@ -318,7 +323,7 @@ class TestPlaceable(StoredCase):
         names = [str(index) for index in range(number)]
         try:
             allowed.choose(
-                *(self.group, hint, Matching(['workers/w']), names),
+                *(self.group, hint, self.matching_workers(), names),
                 lambda uuids: ({*gone} & {*uuids}, {*deleting} & {*uuids}),
             )
         except creates.Refused as exc:
@@ -340,7 +345,7 @@ class TestPlaceable(StoredCase):
             1,
             len(
                 allowed.choose(
-                    *(self.group, 'workers/w', Matching(['workers/w'])),
+                    *(self.group, 'workers/w', self.matching_workers()),
                     *(['0'], fail),
                 )
             ),
@@ -384,22 +389,22 @@ class TestFormerDescriptions(StoredCase):
         )
 
     def test_servers_as_described_match_without_a_request_of_their_own(self):
-        self.assertEqual(Matching(['workers/w']), self.matching(M1))
+        self.assertEqual(self.matching_workers(), self.matching(M1))
 
     def test_servers_like_pending_ones_match(self):
-        expected = Matching(['workers/w'], self.FORMER)
+        expected = Matching({'workers/w': kind_of(self.FORMER)})
 
         self.assertEqual(expected, self.matching(self.FORMER))
         self.assertEqual(expected, self.matching(self.FORMER, hint=''))
 
     def test_other_servers_do_not_match(self):
-        self.assertEqual(Matching([]), self.matching({'flavor_id': 'm3'}))
+        self.assertEqual(Matching(), self.matching({'flavor_id': 'm3'}))
 
     def test_servers_of_the_former_description_match_until_they_go(self):
         for path in ('workers/w-0', 'workers/w-1'):
             self.change(path, server_request=None)
 
-        self.assertEqual(Matching([]), self.matching(self.FORMER))
+        self.assertEqual(Matching(), self.matching(self.FORMER))
 
     def test_held_member_is_placed_anew_for_such_a_server(self):
         for request, is_held in ((M1, True), (self.FORMER, False)):

@@ -18,6 +18,7 @@ from tests import groups
 from tests.unit.objects import base
 
 Status = states.Create
+MATCHING = Matching({'m': 'm1'})
 
 INSERT = 'nova_groupext.db.api.insert'
 
@@ -34,14 +35,14 @@ class CreateCase(base.HeldGroupTestCase):
         seconds=60,
         limit=9,
         of_project=9,
-        request=None,
+        kind='m1',
     ):
         return VRTCreate.start(
             *(
                 self.context,
                 group or self.group,
                 'workers/worker',
-                Matching(['m'], request),
+                Matching({'m': kind}),
             ),
             servers or (uuids.server,),
             seconds=seconds,
@@ -143,14 +144,14 @@ class TestRefusals(CreateCase):
         hint='workers/worker',
         like='m',
         has_successors=False,
-        request=None,
+        kind='m1',
     ):
         found = VRTCreate.find_refused(
             *(
                 self.context,
                 self.get(self.group),
                 hint,
-                Matching([like], request),
+                Matching({like: kind}),
                 number,
             ),
             has_successors=has_successors,
@@ -169,7 +170,7 @@ class TestRefusals(CreateCase):
         self.assertIsNone(self.find(like='other'))
 
     def test_former_description_is_not_refused(self):
-        self.assertIsNone(self.find(request={'flavor_id': 'm0'}))
+        self.assertIsNone(self.find(kind='m0'))
 
     def test_successors_are_refused_apart(self):
         self.assertIsNone(self.find(has_successors=True))
@@ -203,7 +204,7 @@ class TestRefusals(CreateCase):
 
         self.assertIsNone(
             VRTCreate.find_refused(
-                *(self.context, group, 'workers/worker', Matching(['m']), 1),
+                *(self.context, group, 'workers/worker', MATCHING, 1),
                 has_successors=False,
             )
         )
@@ -212,11 +213,9 @@ class TestRefusals(CreateCase):
 class TestReserving(CreateCase):
     """A create for which a draft has placed two members."""
 
-    REQUEST = None
-
     def setUp(self):
         super().setUp()
-        self.create_ = self.start(uuids.one, uuids.two, request=self.REQUEST)
+        self.create_ = self.start(uuids.one, uuids.two)
         self.paths = ['workers/worker-0', 'workers/worker-1']
         members = dict(zip((uuids.one, uuids.two), self.paths, strict=True))
         self.create_.choose(self.context, members, draft_id=7)
@@ -310,30 +309,3 @@ class TestReserving(CreateCase):
 
 def _faults(ended):
     return {uuid: each.fault for uuid, each in ended.items()}
-
-
-class TestReservingAsBefore(TestReserving):
-    """The servers of the create are as the members were described before."""
-
-    REQUEST = {'flavor_id': 'former'}
-
-    def requests(self):
-        members = self.get(self.group).members
-        return {each.path: each.server_request for each in members}
-
-    def test_members_have_the_request_of_their_servers(self):
-        self.reserve()
-
-        requests = self.requests()
-        self.assertEqual(
-            [self.REQUEST] * 2, [requests[path] for path in self.paths]
-        )
-        self.assertIsNone(requests['master'])
-
-    def test_members_that_are_described_so_have_none(self):
-        for each in self.get(self.group).member_sets:
-            each.update_row(self.context, resolved_request=self.REQUEST)
-
-        self.reserve()
-
-        self.assertEqual({None}, set(self.requests().values()))
