@@ -53,7 +53,8 @@ def check(
     :param resizing: VRTMembers with servers for whose resizes capacity is to
         be held; only their increase counts
     :param excluded_ids: ids of members that these replace
-    :param waiting: number of the members' servers that wait in a scheduler
+    :param waiting: number of servers that wait in a scheduler for these
+        members, and for held ones
     :raises: LimitExceeded, naming each resource and the excess
     """
     stored_ids = [each.id for each in members if each.obj_attr_is_set('id')]
@@ -195,7 +196,7 @@ def _sum_amounts(counts):
     """Return {resource: amount} of members, multiplied by their numbers."""
     total = collections.Counter()
     for member, count in counts:
-        flavor = member.resolved_request['flavor']['nova_object.data']
+        flavor = member.current_request['flavor']['nova_object.data']
         total['instances'] += count
         total['cores'] += count * flavor['vcpus']
         total['ram'] += count * flavor['memory_mb']

@@ -252,6 +252,20 @@ def are_open(context: RequestContext, draft: VRTGroup) -> bool:
     return paths >= draft.excluded_nodes.keys()
 
 
+def count_servers(context: RequestContext, draft: VRTGroup) -> int:
+    """Return the number of servers of the creates that a draft places.
+
+    Some of them may get members that were held before.
+    """
+    if not draft.is_for_creates:
+        return 0
+    is_own = models.Create.draft_id == draft.id
+    return sum(
+        len(each.server_uuids)
+        for each in VRTCreate.list_rows(context, is_own, *_is_open())
+    )
+
+
 def reserve_placed(
     context: RequestContext, group_id: int, draft: VRTGroup
 ) -> None:

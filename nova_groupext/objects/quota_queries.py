@@ -27,20 +27,35 @@ class QuotaQueries(base.VRTObject):
     ) -> list[tuple[Self, int]]:
         """Return [(member, number like it)] of a project's held capacity.
 
-        Members of one member set are alike. A member counts once if any of its
-        holds is in states.HOLD_COUNTS_FOR_QUOTA, whatever its own state.
+        Members of one member set are alike, but for those of a former
+        description. A member counts once if any of its holds is in
+        states.HOLD_COUNTS_FOR_QUOTA, whatever its own state.
 
         :param excluded_ids: ids of members that do not count
         """
+        conditions = (
+            models.Member.id.not_in(excluded_ids),
+            *_counts_for_quota(project_id),
+        )
+        load = (models.Member.described,)
         counts = db.count_by(
             context,
             models.Member,
             (models.Member.group_id, models.Member.member_set),
-            models.Member.id.not_in(excluded_ids),
-            *_counts_for_quota(project_id),
-            load=(models.Member.described,),
+            models.Member.server_request.is_(None),
+            *conditions,
+            load=load,
         )
-        return [(cls.from_row(context, row), count) for row, count in counts]
+        former = cls.list_rows(
+            context,
+            models.Member.server_request.is_not(None),
+            *conditions,
+            load=load,
+        )
+        return [
+            *((cls.from_row(context, row), count) for row, count in counts),
+            *((member, 1) for member in former),
+        ]
 
     @classmethod
     def list_resizing(

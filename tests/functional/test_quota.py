@@ -13,6 +13,7 @@ from nova_groupext.objects.group import VRTGroup
 from nova_groupext.scheduler import rpcapi
 from nova_groupext.scheduler.protocol import hold_plan
 from tests.functional import base
+from tests.functional import growing
 
 # (option, value) of Nova's ways to count
 DRIVERS = (
@@ -24,23 +25,29 @@ DRIVERS = (
 ONE = {'members': {'a': base.member()}}
 
 
+def set_option(test, option, value, group='vrt'):
+    CONF.set_override(option, value, group)
+    test.addCleanup(CONF.clear_override, option, group)
+
+
+def set_unified_limits(test, number):
+    """Set Keystone's limits of servers and processors."""
+    limits = {
+        'servers': number,
+        'class:VCPU': number,
+        'class:MEMORY_MB': 10**6,
+        'class:DISK_GB': 10**6,
+    }
+    test.useFixture(limit_fixture.LimitFixture(limits, {}))
+    set_option(test, 'endpoint_id', 'nova', 'oslo_limit')
+
+
 class TestQuota(base.GroupTestCase):
     HOSTS = (hosts.Host('cmp-1', 'r1', 'az1', vcpus=8),)
 
     def setUp(self):
         super().setUp()
-        self.set_unified_limits(3)
-
-    def set_unified_limits(self, number):
-        """Set Keystone's limits of servers and processors."""
-        limits = {
-            'servers': number,
-            'class:VCPU': number,
-            'class:MEMORY_MB': 10**6,
-            'class:DISK_GB': 10**6,
-        }
-        self.useFixture(limit_fixture.LimitFixture(limits, {}))
-        self.set('endpoint_id', 'nova', 'oslo_limit')
+        set_unified_limits(self, 3)
 
     def test_request_beyond_the_quota_with_holds_is_refused(self):
         self.set_quota(cores=3)
@@ -62,7 +69,7 @@ class TestQuota(base.GroupTestCase):
         self.redeem(group['id'], 'a-0', 'm1.tiny')
 
         for option, value in DRIVERS:
-            self.set(option, value, 'quota')
+            set_option(self, option, value, 'quota')
             fits = self.ask_for(1)
             too_much = self.ask_for(2)
 
@@ -81,13 +88,13 @@ class TestQuota(base.GroupTestCase):
 
     def test_server_that_waits_counts_once_with_every_quota_driver(self):
         self.set_quota(cores=2, instances=2)
-        self.set_unified_limits(2)
-        growing = base.member(count=1, max_count=2)
-        uuid = self.hold_group({'members': {'a': growing}})['id']
+        set_unified_limits(self, 2)
+        member = base.member(count=1, max_count=2)
+        uuid = self.hold_group({'members': {'a': member}})['id']
         self.redeem(uuid, 'a', 'm1.tiny')
 
         for option, value in DRIVERS:
-            self.set(option, value, 'quota')
+            set_option(self, option, value, 'quota')
 
             second = self.redeem(uuid, 'a', 'm1.tiny')
 
@@ -204,7 +211,7 @@ class TestQuota(base.GroupTestCase):
     def test_limit_of_held_members_per_project_is_enforced(self):
         whatif = self.describe(ONE, hold=False)['id']
         self.hold_group({'members': {'a': base.member(count=2)}})
-        self.set('max_held_members_per_project', 2)
+        set_option(self, 'max_held_members_per_project', 2)
 
         for refused in (
             self.post(topology=ONE),
@@ -218,7 +225,7 @@ class TestQuota(base.GroupTestCase):
 
     def test_concurrent_groups_at_the_group_limit_create_one(self):
         with futures.ThreadPoolExecutor(2) as pool:
-            self.set('max_groups_per_project', 1)
+            set_option(self, 'max_groups_per_project', 1)
             self.meet(VRTGroup, 'create')
             codes = sorted(
                 answer.status_code
@@ -241,10 +248,6 @@ class TestQuota(base.GroupTestCase):
 
         self.patch(where, name, together)
 
-    def set(self, option, value, group='vrt'):
-        CONF.set_override(option, value, group)
-        self.addCleanup(CONF.clear_override, option, group)
-
     def wait_decided(self, uuid):
         return self.eventually(
             self.group, lambda now: now['status'] != 'PLANNING', uuid
@@ -253,3 +256,32 @@ class TestQuota(base.GroupTestCase):
 
 def _is_error(group):
     return group['status'] == 'ERROR'
+
+
+class TestQuotaOfGrowth(growing.GrowingCase):
+    def test_servers_for_a_held_and_a_new_member_count_once(self):
+        self.set_quota(cores=2, instances=2)
+        set_unified_limits(self, 2)
+        for option, value in DRIVERS:
+            self.hold_workers(1, 2)
+            set_option(self, option, value, 'quota')
+
+            servers = self.boot_many(2)
+
+            self.assertEqual(
+                ['ACTIVE'] * 2, [each.status for each in servers], option
+            )
+            self.delete_servers(*servers)
+            self.delete_group(self.uuid)
+
+    def test_server_of_a_former_flavor_counts_with_its_own(self):
+        self.hold_workers(1, 3)
+        self.grow()
+        # The first is to be resized, its second server is like it.
+        self.set_quota(ram=2048 + 512)
+        self.put(1, max_count=3, flavor='m1.small')
+
+        server = self.grow()
+
+        self.assertEqual('ACTIVE', server.status, vars(server))
+        self.assert_sound()

@@ -28,6 +28,7 @@ from nova_groupext import faultpoints
 from nova_groupext import notifications
 from nova_groupext import quota
 from nova_groupext.membership import settle_group
+from nova_groupext.objects import create
 from nova_groupext.objects import drafts
 from nova_groupext.objects import revisions
 from nova_groupext.objects import states
@@ -72,7 +73,7 @@ class _Commit:
         self._deadline = work.deadline
         self._group = situation.group
         self._draft = work.group
-        self._waiting = len(work.to_place or ())
+        self._waiting = create.count_servers(work.context, work.group)
         self._situation = situation
         self._decision = decision
         # Committed holds that end with the revision.

@@ -142,6 +142,13 @@ class TestQuota(base.GroupTestCase):
 
         quota.check(self.context, base.OWNER, members)
 
+    def test_held_members_of_a_former_description_count_with_theirs(self):
+        former = base.request(vcpus=1, memory_mb=10)
+        [member, _other] = self.hold(Hold.HELD, Hold.HELD)
+        member.update_row(self.context, server_request=former)
+
+        self.assertEqual(4 + 1, self.held_cores())
+
     def test_holds_of_other_projects_do_not_count(self):
         self.hold(Hold.HELD, project_id=base.FOREIGN)
 
