@@ -11,6 +11,7 @@ import functools
 from nova_groupext import exception
 from nova_groupext.api import descriptions
 from nova_groupext.api import groups
+from nova_groupext.conf import CONF
 from nova_groupext.membership import allowed
 from nova_groupext.membership import creates
 from nova_groupext.objects import states
@@ -82,7 +83,8 @@ def _check_placeable(context, group_uuid, path, server, error):
     group = VRTGroup.find(context, group_uuid)
     if group.status not in states.GROUP_REPLACEABLE:
         raise error
-    number = _requested_number(server)
+    # No group has more members, whatever the request says.
+    number = min(_requested_number(server), CONF.vrt.max_members + 1)
 
     def is_like(request):
         return not descriptions.differences(context, server, request)

@@ -231,7 +231,12 @@ def _check_is_last(group, member_set, path):
 
 
 def _decrease(present):
-    """Return an entry with a counted member less, or None if none is left."""
+    """Return an entry with a counted member less, or None if none is left.
+
+    A server of a former counted member does not count for a single member.
+    """
+    if 'count' not in present:
+        return present
     number = max(0, present['count'] - 1)
     if number == 0 and 'max_count' not in present:
         return None

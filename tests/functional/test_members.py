@@ -32,6 +32,18 @@ class TestMembers(revising.RevisingTestCase):
         self.assertIsNone(group['revision'], group['revision'])
         return self.member_statuses(group)
 
+    def test_server_beyond_a_single_member_is_let_go(self):
+        topology = {'members': {'w': base.member(count=2)}}
+        self.uuid = self.hold_group(topology)['id']
+        for path in ('w-0', 'w-1'):
+            self.redeem(self.uuid, path, 'm1.tiny')
+        self.put_and_wait(self.uuid, {'members': {'w': base.member()}})
+        member = f'{base.GROUPS}/{self.uuid}/members/w-1'
+
+        response = self.api().delete(member, params={'keep_server': True})
+
+        self.assertEqual({'w': 'ACTIVE'}, self.after(response))
+
     def test_members_are_listed_as_in_the_group(self):
         listed = self.api().get(self.members).json()['members']
         one = self.api().get(f'{self.members}/g/w-1').json()['member']

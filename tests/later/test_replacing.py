@@ -11,6 +11,7 @@ from nova.conductor import manager
 from nova.virt import fake
 
 from nova_groupext.cloud import image
+from nova_groupext.conf import CONF
 from nova_groupext.objects.create import VRTCreate
 from nova_groupext.scheduler.decide import revision
 from nova_groupext.scheduler.redeem import redeem_path
@@ -447,3 +448,19 @@ class TestAgain(growing.GrowingCase):
         self.addCleanup(goes_on.set)
 
         self.assert_refused(409)
+
+    def test_create_is_to_be_repeated_until_a_server_is_reclaimed(self):
+        CONF.set_override('reclaim_instance_interval', 3600)
+        self.addCleanup(CONF.clear_override, 'reclaim_instance_interval')
+        server = self.grow()
+        server.delete()
+        nova = self.cloud.nova('admin')
+        self.eventually(
+            nova.servers.get,
+            lambda now: now.status == 'SOFT_DELETED',
+            server.id,
+        )
+
+        for path in ('w', 'w-0', 'w-7'):
+            self.assert_refused(409, path)
+        nova.servers.force_delete(server)

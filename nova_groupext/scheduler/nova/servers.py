@@ -16,6 +16,8 @@ LOG = logging.getLogger(__name__)
 # Number of servers per query.
 _BATCH_SIZE = 200
 
+_DELETING = (task_states.DELETING, task_states.SOFT_DELETING)
+
 
 class ServerOutcome(enum.Enum):
     """State of a server as far as its member depends on it."""
@@ -48,7 +50,7 @@ class Server:
     :ivar node: the compute node's name
     :ivar is_moving: whether the server may soon be on another host
     :ivar is_shelved: whether it has left its host and may come back
-    :ivar is_deleting: whether Nova is deleting it
+    :ivar is_deleting: whether Nova is deleting it, or will after a time
     :ivar flavor: the database id of its flavor
     :ivar image: the id of its image, '' if it was booted from a volume
     """
@@ -207,7 +209,8 @@ def _server(cell, instance):
         # resize that waits for its confirmation is a VM state.
         is_moving=is_busy or instance.vm_state == vm_states.RESIZED,
         is_shelved=instance.vm_state == vm_states.SHELVED_OFFLOADED,
-        is_deleting=instance.task_state == task_states.DELETING,
+        is_deleting=instance.task_state in _DELETING
+        or instance.vm_state == vm_states.SOFT_DELETED,
         flavor=instance.instance_type_id,
         image=instance.image_ref or '',
     )

@@ -17,6 +17,8 @@ from nova_groupext.api import hints
 from nova_groupext.conf import CONF
 from nova_groupext.db import engine
 from nova_groupext.db import models
+from nova_groupext.membership import allowed
+from nova_groupext.membership import creates
 from nova_groupext.objects import states
 from nova_groupext_client import hints as client_hints
 from tests.unit.api import base
@@ -287,6 +289,28 @@ class TestRefusals(HintsCase):
             'another member of its member set was released',
             server(self.new_worker()),
         )
+
+    def test_number_of_servers_is_bounded_before_members_are_chosen(self):
+        CONF.set_override('max_members', 9, 'vrt')
+        self.addCleanup(CONF.clear_override, 'max_members', 'vrt')
+        numbers = []
+
+        def choose(_group, _path, _matching, names, _find_ending):
+            numbers.append(len(names))
+            raise creates.Refused(creates.Obstacle.BEYOND_LIMIT)
+
+        self.useFixture(fixtures.MockPatchObject(allowed, 'choose', choose))
+
+        self.assertRefused(
+            403,
+            'workers/worker',
+            server(
+                self.new_worker(),
+                {'vrt_member': 'workers/worker'},
+                max_count=10**9,
+            ),
+        )
+        self.assertEqual([10], numbers)
 
     def test_several_servers_for_a_new_index_are_refused_before_others(self):
         self.assertRefused(
