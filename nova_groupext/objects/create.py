@@ -128,14 +128,20 @@ class VRTCreate(base.VRTObject):
     @classmethod
     def list_ended(
         cls, context: RequestContext, uuids: Collection[str]
-    ) -> dict[str, Self]:
-        """Return {uuid: create} of those creates that are not open."""
-        ended = cls.list_rows(
-            context,
-            models.Create.uuid.in_(uuids),
-            models.Create.status != states.Create.OPEN,
-        )
-        return {each.uuid: each for each in ended}
+    ) -> dict[str, Self | None]:
+        """Return {uuid: create} of those creates that are not open.
+
+        :returns: None for a create that was removed, as with its group
+        """
+        rows = {
+            each.uuid: each
+            for each in cls.list_rows(context, models.Create.uuid.in_(uuids))
+        }
+        return {
+            uuid: rows.get(uuid)
+            for uuid in uuids
+            if uuid not in rows or rows[uuid].status != states.Create.OPEN
+        }
 
     @classmethod
     def find_refused(

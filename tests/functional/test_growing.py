@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Groups that grow: creates of members that have no host yet."""
 
+from concurrent import futures
 import threading
 
 import fixtures
@@ -9,6 +10,7 @@ from oslo_utils import timeutils
 
 from nova_groupext.objects.create import VRTCreate
 from nova_groupext.objects.planners import VRTPlanner
+from nova_groupext.scheduler import serve
 from nova_groupext.scheduler.redeem import create_request
 from nova_groupext.scheduler.redeem import redeem_path
 from tests.functional import base
@@ -156,6 +158,25 @@ class TestGrowing(growing.GrowingCase):
         )
 
         self.assert_sound()
+
+    def test_server_of_a_deleted_group_does_not_wait_for_its_planner(self):
+        self.hold_workers(1, 2)
+        self.grow()
+        is_waiting = threading.Event()
+        with (
+            fixtures.MonkeyPatch(
+                f'{serve.__name__}.GroupServer._place_creates',
+                lambda *_args: is_waiting.set(),
+            ),
+            futures.ThreadPoolExecutor() as pool,
+        ):
+            create = pool.submit(self.grow)
+            is_waiting.wait(60)
+            self.delete_group(self.uuid)
+            server = create.result()
+
+        self.assertEqual('ERROR', server.status)
+        self.assertIn('its VRT group was deleted', server.fault['message'])
 
     def test_planner_that_is_too_late_holds_nothing(self):
         self.hold_workers(1, 2)

@@ -2,15 +2,17 @@
 """Slots that limit how many groups a planner plans at a time.
 
 A decision may need a core and much memory for a while, so slots are few. No
-project gets all of them, and one extra slot is for members whose servers wait.
-No thread waits for a slot: a group without one stays a row in the database
-until a later round.
+project gets all of them, and one extra slot is for members whose servers wait,
+if their project has no other such slot. No thread waits for a slot: a group
+without one stays a row in the database until a later round.
 """
 
 import collections
 import contextlib
 import operator
 import threading
+
+NORMAL, EXTRA = 'normal', 'extra'
 
 
 class Slots:
@@ -25,7 +27,9 @@ class Slots:
         self._taken = collections.Counter()
         # {project: number of its last turn}
         self._turns = collections.Counter()
-        self._is_urgent_taken = False
+        self._is_extra_taken = False
+        # Slots that projects have for servers that wait
+        self._urgent = collections.Counter()
 
     def admits(self, project_id):
         """Check whether a project would get a slot now."""
@@ -40,35 +44,41 @@ class Slots:
 
         :param is_urgent: whether a server waits for the result
         """
-        release = self._take(project_id, is_urgent)
+        slot = self._take(project_id, is_urgent)
         try:
-            yield release is not None
+            yield slot is not None
         finally:
-            if release is not None:
-                release()
+            if slot is not None:
+                self._release(project_id, slot, is_urgent)
 
     def _take(self, project_id, is_urgent):
-        """Return a function that releases the slot; None if there is none."""
+        """Return the kind of slot that was taken; None if there is none."""
         with self._lock:
             if self.admits(project_id):
+                slot = NORMAL
                 self._taken[project_id] += 1
                 self._turns[project_id] = 1 + max(
                     self._turns.values(), default=0
                 )
-                return lambda: self._release(project_id)
-            if is_urgent and not self._is_urgent_taken:
-                self._is_urgent_taken = True
-                return self._release_urgent
-        return None
+            elif is_urgent and not (
+                self._is_extra_taken or self._urgent[project_id]
+            ):
+                slot = EXTRA
+                self._is_extra_taken = True
+            else:
+                return None
+            self._urgent[project_id] += is_urgent
+        return slot
 
-    def _release(self, project_id):
+    def _release(self, project_id, slot, is_urgent):
         with self._lock:
-            self._taken[project_id] -= 1
+            if slot == EXTRA:
+                self._is_extra_taken = False
+            else:
+                self._taken[project_id] -= 1
+            self._urgent[project_id] -= is_urgent
             self._taken += collections.Counter()
-
-    def _release_urgent(self):
-        with self._lock:
-            self._is_urgent_taken = False
+            self._urgent += collections.Counter()
 
     def in_turn(self, waiting):
         """Return waiting items in the order in which they should get slots.

@@ -22,9 +22,9 @@ from nova_groupext import exception
 from nova_groupext.conf import CONF
 from nova_groupext.objects import states
 from nova_groupext.objects.create import VRTCreate
+from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.planners import VRTPlanner
 from nova_groupext.scheduler import rpcapi
-from nova_groupext.scheduler.redeem import reserve
 from nova_groupext.solver.model import time_budget
 
 LOG = logging.getLogger(__name__)
@@ -33,6 +33,7 @@ LOG = logging.getLogger(__name__)
 PAUSE = 0.25
 
 NO_PLANNER = 'no planner is running; retry when one does'
+WAS_DELETED = 'its VRT group was deleted'
 NO_ANSWER = 'no planner has found a host in time; retry later'
 
 
@@ -48,8 +49,9 @@ class Waiting:
         self._ended = {}
 
     def wait(self, context, create, budget):
-        """Return the create as it has ended, or None when the time is over.
+        """Return the create as it has ended.
 
+        :returns: None when the time is over, or the create was removed
         :param budget: time_budget.TimeBudget
         """
         self._uuids.add(create.uuid)
@@ -94,7 +96,7 @@ def place(context, group, hint, matching, server_uuids, why):
     if not seconds:
         raise _refusal(why)
     if not VRTPlanner.is_any_alive(context, CONF.vrt.heartbeat_interval):
-        raise _refusal(why, NO_PLANNER)
+        raise _refusal(NO_PLANNER, why)
     budget = time_budget.TimeBudget(seconds)
     try:
         create = VRTCreate.start(
@@ -104,14 +106,15 @@ def place(context, group, hint, matching, server_uuids, why):
             project_limit=CONF.vrt.max_waiting_creates_per_project,
         )
     except exception.TooManyWaiting as exc:
-        raise _refusal(why, exc.format_message()) from exc
+        raise _refusal(exc.format_message(), why) from exc
     _wake_planner(context, group.uuid)
     ended = _waiting.wait(context, create, budget)
     if ended is None or ended.status == states.Create.PLACED:
         if create.give_up(context):
-            raise _refusal(why, NO_ANSWER)
+            is_there = VRTGroup.find_by_id(context, group.id) is not None
+            raise _refusal(NO_ANSWER if is_there else WAS_DELETED, why)
         return create
-    raise reserve.refusal(hint, ended.fault)
+    raise _refusal(ended.fault)
 
 
 def _wake_planner(context, group_uuid):

@@ -113,13 +113,15 @@ class TestCreates(CreateCase):
         self.assertIsNotNone(self.current(create))
 
     def test_ended_creates_are_found_by_their_uuids(self):
-        refused, still_open = self.start(), self.start()
+        refused, still_open, removed = (self.start() for _each in range(3))
         refused.fail(self.context, 'why')
+        removed.remove(self.context)
 
         ended = VRTCreate.list_ended(
-            self.context, [refused.uuid, still_open.uuid]
+            self.context, [refused.uuid, still_open.uuid, removed.uuid]
         )
 
+        self.assertIsNone(ended.pop(removed.uuid))
         self.assertEqual({refused.uuid: 'why'}, _faults(ended))
 
     def test_creates_are_purged_when_their_time_is_over(self):

@@ -45,9 +45,18 @@ class TestSlots(base.BaseTestCase):
     def test_urgent_request_takes_any_free_slot_first(self):
         self.assertTrue(self.take('a', is_urgent=True))
         self.assertTrue(self.take('a', is_urgent=True))
-        self.assertTrue(self.take('a', is_urgent=True))
-        self.assertFalse(self.take('a', is_urgent=True))
         self.assertTrue(self.take('b'))
+        self.assertTrue(self.take('b', is_urgent=True))
+        self.assertFalse(self.take('c', is_urgent=True))
+
+    def test_extra_slot_is_for_a_project_without_another_urgent_one(self):
+        urgent = [('a', True), ('a', True), ('a', False), ('b', True)]
+        found = [
+            self.take(project, is_urgent=True) for project, _is_taken in urgent
+        ]
+
+        self.assertEqual([is_taken for _project, is_taken in urgent], found)
+        self.assertTrue(self.take('c', is_urgent=True))
 
     def test_error_releases_the_slot(self):
         with contextlib.suppress(ValueError), self.slots.take('a'):
