@@ -140,11 +140,17 @@ class GroupChanges(base.VRTObject):
         raise current.conflict(reason)
 
     def check_unexpired(self) -> None:
-        """Refuse to change a HELD group whose holds have expired.
+        """Refuse to change a group whose holds have expired.
+
+        Members that are reserved for servers are not released.
 
         :raises: GroupStateConflict
         """
-        if self.status == states.Group.HELD and self.has_expired:
+        has_free_holds = any(
+            each.status == states.Member.HELD and each.reserved_for is None
+            for each in self.members
+        )
+        if has_free_holds and self.has_expired:
             raise self.conflict(
                 f'it {expiry_text(self.expires_at)}; its holds are '
                 'being released'

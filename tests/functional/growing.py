@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Groups whose servers come and go by ordinary creates and deletes."""
 
+from concurrent import futures
+import threading
+
+import fixtures
+from nova import exception as nova_errors
 from novaclient import exceptions as nova_exc
 
 from nova_groupext.cloud import hosts
 from nova_groupext.cloud import image
 from nova_groupext.scheduler.audit import audit
+from nova_groupext.scheduler.redeem import redeem_path
 from tests import rounds
 from tests.functional import base
 from tests.functional import changing_cloud
@@ -31,6 +37,38 @@ class GrowingCase(changing_cloud.ChangingCloudTestCase):
     def grow(self, path='w', **server):
         """Create a server by its hints and wait for it."""
         return self.redeem(self.uuid, path, 'm1.tiny', **server)
+
+    def grow_around(self, change, *, fails=False):
+        """Create a server; change something once it has a place.
+
+        :param fails: whether it does not take the place then
+        """
+        place = redeem_path.RedeemPath.place
+        is_placed, goes_on = threading.Event(), threading.Event()
+
+        def wait(*args):
+            result = place(*args)
+            is_placed.set()
+            goes_on.wait(60)
+            if fails:
+                raise nova_errors.NoValidHost(
+                    reason='the scheduler was stopped'
+                )
+            return result
+
+        with (
+            fixtures.MonkeyPatch(
+                f'{redeem_path.__name__}.RedeemPath.place', wait
+            ),
+            futures.ThreadPoolExecutor() as pool,
+        ):
+            server = pool.submit(self.grow)
+            is_placed.wait(60)
+            try:
+                change()
+            finally:
+                goes_on.set()
+            return server.result()
 
     def boot_many(self, number):
         """Build several servers by one request."""

@@ -14,7 +14,6 @@ from nova_groupext.cloud import image
 from nova_groupext.conf import CONF
 from nova_groupext.objects.create import VRTCreate
 from nova_groupext.scheduler.decide import revision
-from nova_groupext.scheduler.redeem import redeem_path
 from tests.functional import base
 from tests.functional import growing
 
@@ -233,36 +232,6 @@ class TestImages(growing.GrowingCase):
         self.assertEqual(512, self.memory(server))
         self.assertEqual({}, self.allocations(held['w-1']))
         self.assert_sound()
-
-    def grow_around(self, change, *, fails=False):
-        """Create a server; change something once it has a place.
-
-        :param fails: whether it does not take the place then
-        """
-        place = redeem_path.RedeemPath.place
-        is_placed, goes_on = threading.Event(), threading.Event()
-
-        def wait(*args):
-            result = place(*args)
-            is_placed.set()
-            goes_on.wait(60)
-            if fails:
-                raise nova_exc.NoValidHost(reason='the scheduler was stopped')
-            return result
-
-        with (
-            fixtures.MonkeyPatch(
-                f'{redeem_path.__name__}.RedeemPath.place', wait
-            ),
-            futures.ThreadPoolExecutor() as pool,
-        ):
-            server = pool.submit(self.grow)
-            is_placed.wait(60)
-            try:
-                change()
-            finally:
-                goes_on.set()
-            return server.result()
 
     def assert_pending(self, server):
         self.assertEqual('ACTIVE', server.status, vars(server))

@@ -4,6 +4,7 @@
 import threading
 
 import fixtures
+from oslo_utils import timeutils
 
 from tests.functional import base
 from tests.functional import growing
@@ -21,6 +22,26 @@ class TestRevising(growing.GrowingCase):
         self.assertEqual(
             {'w-0': 'ACTIVE', 'w-1': 'HELD', 'w-5': 'ACTIVE'}, self.statuses()
         )
+        self.assert_sound()
+
+    def test_group_without_held_members_is_revised_after_its_expiry(self):
+        self.hold_workers(0, 3)
+        self.change_row(self.uuid, expires_at=timeutils.utcnow())
+
+        self.put(1, max_count=3)
+
+        self.assertEqual({'w-0': 'HELD'}, self.statuses())
+        self.assert_sound()
+
+    def test_expired_group_is_revised_while_a_server_has_a_place(self):
+        self.hold_workers(1, 3)
+        self.grow()
+        self.change_row(self.uuid, expires_at=timeutils.utcnow())
+
+        server = self.grow_around(lambda: self.put(1, max_count=4))
+
+        self.assertEqual('ACTIVE', server.status, vars(server))
+        self.assertEqual({'w-0': 'ACTIVE', 'w-1': 'ACTIVE'}, self.statuses())
         self.assert_sound()
 
     def test_generation_counts_definitions_and_no_creates(self):
