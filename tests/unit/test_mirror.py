@@ -106,7 +106,6 @@ ELSEWHERE = {
     'scheduler/current/current_holds': 'later/revising',
     'scheduler/current/outsiders': 'later/related',
     'scheduler/current/own_capacity': 'services/own_capacity',
-    'scheduler/decide/creates': 'functional/growing',
     'scheduler/decide/propose': 'later/moves',
     'scheduler/decide/rehearsal': 'functional/deadline',
     'scheduler/decide/resize_needs': 'later/resizing',

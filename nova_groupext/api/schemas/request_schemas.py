@@ -152,9 +152,8 @@ _FLAG = {'enum': ['true', 'True', '1', 'false', 'False', '0']}
 # Expected generation in a query string.
 _GENERATION_TEXT = {'type': 'string', 'pattern': '^[1-9][0-9]{0,9}$'}
 
-_MEMBER_STATUS = {
-    'enum': [*(str(status) for status in states.Member), states.LEAVING]
-}
+_STORED_STATUS = {'enum': [str(status) for status in states.Member]}
+_MEMBER_STATUS = {'enum': [*_STORED_STATUS['enum'], states.LEAVING]}
 
 _GROUP_STATUS = {
     'enum': [
@@ -180,7 +179,7 @@ LIST = _object(
         'marker': _STRING,
         'name': _STRING,
         'status': _GROUP_STATUS,
-        'member_status': _MEMBER_STATUS,
+        'member_status': _STORED_STATUS,
         'server_id': _STRING,
         'client_token': _STRING,
         'project_id': _STRING,

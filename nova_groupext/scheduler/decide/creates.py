@@ -156,9 +156,17 @@ def _place(context, lease, group_id, chosen, decide_draft):
     elif chosen[1:]:
         half = len(chosen) // 2
         for part in (chosen[:half], chosen[half:]):
-            _place(context, lease, group_id, part, decide_draft)
+            still_open = _still_open(context, group_id, part)
+            if still_open:
+                _place(context, lease, group_id, still_open, decide_draft)
     else:
         _refuse(context, decided, chosen[0])
+
+
+def _still_open(context, group_id, chosen):
+    """Return those of some creates whose servers still wait."""
+    waiting = {each.id for each in VRTCreate.list_open(context, group_id)}
+    return [each for each in chosen if each.create.id in waiting]
 
 
 def _choose(context, group, waiting):

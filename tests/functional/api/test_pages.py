@@ -294,6 +294,8 @@ class TestFilters(PageCase):
             ('?sort_key=size', 'query.sort_key: must be one of'),
             ('?sort_dir=up', 'query.sort_dir: must be one of'),
             ('?member_status=DONE', 'query.member_status: must be one of'),
+            # Only a whole group tells which members are too many.
+            ('?member_status=LEAVING', 'query.member_status: must be one'),
             ('?changes-since=today', 'is not an ISO 8601 time'),
             (
                 '?changes-since=9999-12-31T23:59:59-14:00',
