@@ -179,6 +179,7 @@ def release_overdue(
             [member.id for member in group.members],
             [states.Member.HELD],
             sql_conditions.is_held_since(before),
+            models.Member.reserved_for.is_(None),
             status=states.Member.TENTATIVE,
             fault=HELD_TOO_LONG,
         ),

@@ -159,6 +159,37 @@ class TestGrowing(growing.GrowingCase):
 
         self.assert_sound()
 
+    def test_server_that_is_deleted_while_it_waits_leaves_nothing(self):
+        self.hold_workers(1, 2)
+        self.grow()
+        place = serve.GroupServer._place_creates
+        is_waiting, goes_on = threading.Event(), threading.Event()
+
+        def wait(*args):
+            is_waiting.set()
+            goes_on.wait(60)
+            return place(*args)
+
+        with fixtures.MonkeyPatch(
+            f'{serve.__name__}.GroupServer._place_creates', wait
+        ):
+            server = self.create(
+                'm1.tiny', scheduler_hints=base.member_hints(self.uuid, 'w')
+            )
+            is_waiting.wait(60)
+            server.delete()
+            goes_on.set()
+            self.eventually(
+                lambda: VRTCreate.list_rows(self.context),
+                lambda creates: not creates,
+            )
+
+        self.delete_servers(server)
+        self.eventually(
+            self.reaped_statuses, lambda now: now == {'w-0': 'ACTIVE'}
+        )
+        self.assert_sound()
+
     def test_server_of_a_deleted_group_does_not_wait_for_its_planner(self):
         self.hold_workers(1, 2)
         self.grow()

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Releases of members on request, and when their time is over."""
 
+from oslo_utils.fixture import uuidsentinel as uuids
+
 from nova_groupext import exception
 from nova_groupext import objects
 from nova_groupext.db import api as db
@@ -65,6 +67,20 @@ class TestExpiry(base.ExpiringGroupTestCase):
             self.state(),
         )
         self.assertEqual(['REDEEMED', 'HELD', 'RELEASING'], self.holds())
+
+    def test_members_that_are_reserved_for_servers_are_not_released(self):
+        self.group.members[0].update_row(
+            self.context, reserved_for=uuids.server
+        )
+        self.pass_seconds(60)
+
+        self.assertTrue(
+            releases.release_overdue(self.context, self.get(self.group), 60)
+        )
+        self.assertEqual((Member.HELD, Member.TENTATIVE), self.state()[1:3])
+        self.expire()
+
+        self.assertEqual(['HELD', *['RELEASING'] * 2], self.holds())
 
     def test_failed_member_of_an_expired_group_keeps_its_fault(self):
         transitions.end_member(
