@@ -192,6 +192,21 @@ class VRTCreate(base.VRTObject):
         """Delete the create, whose members are redeemed now."""
         db.delete(context, models.Create, models.Create.uuid == self.uuid)
 
+    def withdraw(self, context: RequestContext) -> None:
+        """Delete the create, and free the members that it has reserved."""
+
+        def work() -> None:
+            VRTMember.update_rows(
+                context,
+                models.Member.group_id == self.group_id,
+                models.Member.status == states.Member.HELD,
+                models.Member.reserved_for.in_(self.server_uuids),
+                reserved_for=None,
+            )
+            self.remove(context)
+
+        db.with_row_lock(context, models.Group, work, id=self.group_id)
+
     def choose(
         self,
         context: RequestContext,

@@ -248,19 +248,19 @@ class TestImages(growing.GrowingCase):
         self.assert_sound()
 
     def test_server_whose_flavor_a_revision_changes_gets_its_own(self):
-        self.hold_workers(1, 3)
+        self.hold_workers(1, 2)
         self.grow()
 
         server = self.grow_around(
-            lambda: self.put(1, max_count=3, flavor='m1.small')
+            lambda: self.put(1, max_count=2, flavor='m1.small')
         )
 
         self.assert_pending(server)
 
     def test_server_of_a_former_flavor_gets_its_own_after_a_replan(self):
-        self.hold_workers(1, 3)
+        self.hold_workers(1, 2)
         self.grow()
-        self.put(1, max_count=3, flavor='m1.small')
+        self.put(1, max_count=2, flavor='m1.small')
 
         def replan():
             self.act(self.uuid, 'replan')

@@ -196,7 +196,10 @@ class RedeemPath:
         :returns: False if its definition allows no more members now
         :raises: nova.exception.NoValidHost when they could not be placed
         """
-        self.end(context)
+        if self._create is not None:
+            # Its members do not suit the servers any more.
+            self._create.withdraw(context)
+            self._create = None
         group = VRTGroup.find(context, ref.group)
         if (
             group is None
@@ -225,7 +228,6 @@ class RedeemPath:
         """End the wait of members that were placed for the request."""
         if self._create is not None:
             self._create.remove(context)
-            self._create = None
 
     def _filter_matching(self, context, members, spec):
         """Return the members whose description the server matches.

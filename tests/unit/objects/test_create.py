@@ -300,6 +300,17 @@ class TestReserving(CreateCase):
 
         self.assertEqual([uuids.one, uuids.two], self.reserved())
 
+    def test_withdrawn_create_frees_its_members(self):
+        self.reserve()
+        other = self.get(self.group).members[0]
+        other.update_row(self.context, reserved_for=uuids.other)
+
+        self.create_.withdraw(self.context)
+
+        self.assertIsNone(self.current(self.create_))
+        reserved = [m.reserved_for for m in self.get(self.group).members]
+        self.assertEqual([uuids.other, None, None], reserved[:3])
+
     def test_reserved_member_is_redeemed_by_its_server_alone(self):
         self.reserve()
 
