@@ -19,6 +19,21 @@ from tests.functional import changing_cloud
 APART = {'type': 'anti-affinity', 'scope': 'host'}
 
 
+def paused(function):
+    """Return a function that waits, and the events of its begin and its end.
+
+    It sets the first event, waits for the second one, and calls the function.
+    """
+    begins, goes_on = threading.Event(), threading.Event()
+
+    def wait(*args):
+        begins.set()
+        goes_on.wait(60)
+        return function(*args)
+
+    return wait, begins, goes_on
+
+
 class GrowingCase(changing_cloud.ChangingCloudTestCase):
     """A group of a worker or more, on hosts with room for one each."""
 

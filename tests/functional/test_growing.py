@@ -162,14 +162,9 @@ class TestGrowing(growing.GrowingCase):
     def test_server_that_is_deleted_while_it_waits_leaves_nothing(self):
         self.hold_workers(1, 2)
         self.grow()
-        place = serve.GroupServer._place_creates
-        is_waiting, goes_on = threading.Event(), threading.Event()
-
-        def wait(*args):
-            is_waiting.set()
-            goes_on.wait(60)
-            return place(*args)
-
+        wait, is_waiting, goes_on = growing.paused(
+            serve.GroupServer._place_creates
+        )
         with fixtures.MonkeyPatch(
             f'{serve.__name__}.GroupServer._place_creates', wait
         ):

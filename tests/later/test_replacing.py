@@ -273,14 +273,7 @@ class TestImages(growing.GrowingCase):
     def test_server_that_waits_while_its_flavor_is_changed_gets_its_own(self):
         self.hold_workers(1, 3)
         self.grow()
-        commit = revision.STRATEGY.commit
-        is_committing, goes_on = threading.Event(), threading.Event()
-
-        def wait(*args):
-            is_committing.set()
-            goes_on.wait(60)
-            return commit(*args)
-
+        wait, is_committing, goes_on = growing.paused(revision.STRATEGY.commit)
         waiting = dataclasses.replace(revision.STRATEGY, commit=wait)
         with (
             fixtures.MonkeyPatch(f'{revision.__name__}.STRATEGY', waiting),
