@@ -185,8 +185,8 @@ class VRTCreate(base.VRTObject):
         """
         is_own = models.Create.uuid == self.uuid
         is_placed = models.Create.status == states.Create.PLACED
-        db.delete(context, models.Create, is_own, ~is_placed)
-        return not db.count(context, models.Create, is_own)
+        was_open = db.delete(context, models.Create, is_own, ~is_placed)
+        return bool(was_open) or not db.count(context, models.Create, is_own)
 
     def remove(self, context: RequestContext) -> None:
         """Delete the create, whose members are redeemed now."""

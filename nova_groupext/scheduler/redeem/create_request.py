@@ -56,10 +56,11 @@ class Waiting:
         """
         self._uuids.add(create.uuid)
         try:
-            while budget.remaining():
-                if self._lock.acquire(timeout=PAUSE):
+            while remaining := budget.remaining():
+                pause = min(PAUSE, remaining)
+                if self._lock.acquire(timeout=pause):
                     try:
-                        self._look(context)
+                        self._look(context, pause)
                     finally:
                         self._lock.release()
                 if create.uuid in self._ended:
@@ -69,14 +70,17 @@ class Waiting:
             self._ended.pop(create.uuid, None)
         return None
 
-    def _look(self, context):
-        """Read the creates that have ended, and let some time pass."""
+    def _look(self, context, pause):
+        """Read the creates that have ended; if there are none, wait.
+
+        :param pause: seconds
+        """
         ended = VRTCreate.list_ended(context, [*self._uuids])
         self._ended |= {
             uuid: each for uuid, each in ended.items() if uuid in self._uuids
         }
         if not ended:
-            time.sleep(PAUSE)
+            time.sleep(pause)
 
 
 _waiting = Waiting()
@@ -111,8 +115,11 @@ def place(context, group, hint, matching, server_uuids, why):
     ended = _waiting.wait(context, create, budget)
     if ended is None or ended.status == states.Create.PLACED:
         if create.give_up(context):
-            is_there = VRTGroup.find_by_id(context, group.id) is not None
-            raise _refusal(NO_ANSWER if is_there else WAS_DELETED, why)
+            was_deleted = (
+                budget.remaining()
+                and VRTGroup.find_by_id(context, group.id) is None
+            )
+            raise _refusal(WAS_DELETED if was_deleted else NO_ANSWER, why)
         return create
     raise _refusal(ended.fault)
 
