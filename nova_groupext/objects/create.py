@@ -133,15 +133,21 @@ class VRTCreate(base.VRTObject):
 
         :returns: None for a create that was removed, as with its group
         """
-        rows = {
-            each.uuid: each
-            for each in cls.list_rows(context, models.Create.uuid.in_(uuids))
+        still_open = {
+            uuid
+            for (uuid,) in db.find_columns(
+                context,
+                (models.Create.uuid,),
+                models.Create,
+                models.Create.uuid.in_(uuids),
+                models.Create.status == states.Create.OPEN,
+            )
         }
-        return {
-            uuid: rows.get(uuid)
-            for uuid in uuids
-            if uuid not in rows or rows[uuid].status != states.Create.OPEN
-        }
+        ended = [uuid for uuid in uuids if uuid not in still_open]
+        if not ended:
+            return {}
+        rows = cls.list_rows(context, models.Create.uuid.in_(ended))
+        return dict.fromkeys(ended) | {each.uuid: each for each in rows}
 
     @classmethod
     def find_refused(
