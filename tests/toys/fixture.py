@@ -11,6 +11,7 @@ import fixtures
 
 from nova_groupext.solver.language import schemas
 from nova_groupext.solver.policies import registry
+from nova_groupext.solver.solve import forked_process
 
 MODULE = 'toy_policies'
 ENTRY_POINTS = f"""\
@@ -49,6 +50,7 @@ class ToyPolicies(fixtures.Fixture):
 
 def forget():
     """Empty the caches of what is installed."""
+    forked_process.stop_server()
     importlib.invalidate_caches()
     for function in (
         registry.types,

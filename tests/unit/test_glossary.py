@@ -62,6 +62,8 @@ PLAIN = frozenset(
         'filtered',
         'finding',
         'first',
+        'fork',
+        'forked',
         'growing',
         'headers',
         'health',

@@ -88,6 +88,7 @@ ELSEWHERE = {
     'objects/member_placement': 'services/objects',
     'objects/member_queries': 'services/objects',
     'objects/quota_queries': 'services/objects',
+    'solver/solve/fork_server': 'unit/solver/solve/forked_process',
     'solver/language/counts': 'unit/solver/language/parser',
     'objects/move': 'unit/objects/move_transitions',
     'objects/placeholder_holds': 'services/placeholders',

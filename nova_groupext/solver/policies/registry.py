@@ -2,8 +2,7 @@
 """Registry of the policy types, those of other packages included.
 
 Every entry point of the group ``nova_groupext.policies`` is one type: its
-name, and the subclass of base.Policy. The first question loads them; a child
-process of a planner gets the classes that its problem uses.
+name, and the subclass of base.Policy. The first question loads them.
 """
 
 import functools
@@ -19,7 +18,7 @@ def types() -> dict[str, type[base.Policy]]:
 
     :raises RuntimeError: an entry point is invalid
     """
-    # Slow to import, and a child process never needs it.
+    # Slow to import: only the first question needs it.
     from importlib import metadata
 
     found: dict[str, type[base.Policy]] = {}

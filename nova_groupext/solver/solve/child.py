@@ -11,11 +11,11 @@ from collections.abc import Iterator
 import json
 import math
 import pickle
-import sys
 
 from nova_groupext.solver.aliases import JsonObject
 from nova_groupext.solver.model import answers
 from nova_groupext.solver.model import problems
+from nova_groupext.solver.solve import forked_process
 from nova_groupext.solver.solve import piped_process
 
 #: Address space of a child, in bytes.
@@ -24,17 +24,8 @@ MEMORY_LIMIT = 2 * 1024**3
 #: Seconds over the time limit after which the parent kills a child.
 GRACE = 10.0
 
-_ENVIRONMENT = {
-    # Every thread of a numeric library reserves address space.
-    'OPENBLAS_NUM_THREADS': '1',
-    # Sets have the same order in every run.
-    'PYTHONHASHSEED': '0',
-}
-
 # Exits of libraries that cannot allocate memory.
 _ALLOCATION_FAILURES = ('ended with status 1', 'ended by signal SIGABRT')
-
-_CODE = 'from nova_groupext.solver.solve import worker; worker.main({!r}, {})'
 
 
 def run(
@@ -66,8 +57,7 @@ class Solver(piped_process.PipedProcess):
         :param job: key of worker.JOBS
         :param memory_limit: bytes of address space
         """
-        code = _CODE.format(job, memory_limit)
-        super().__init__([sys.executable, '-P', '-c', code], _ENVIRONMENT)
+        super().__init__(forked_process.ForkedProcess(job, memory_limit))
         self._memory_limit = memory_limit
 
     def search(

@@ -2,8 +2,6 @@
 """Child process that gets one input, returns lines, and always ends."""
 
 from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
 import contextlib
 import os
 import selectors
@@ -11,7 +9,7 @@ import signal
 import subprocess
 import time
 from typing import IO
-from typing import NamedTuple
+from typing import Protocol
 from typing import Self
 
 from nova_groupext.solver.solve import memory
@@ -23,48 +21,46 @@ MAX_LINE = 64 * 1024**2
 _CHUNK = 64 * 1024
 
 
-class _Pipes(NamedTuple):
-    """Pipes to the standard input and from the standard output."""
+class Process(Protocol):
+    """Part of subprocess.Popen that is used here."""
 
-    stdin: IO[bytes]
-    stdout: IO[bytes]
+    @property
+    def pid(self) -> int | None: ...
+
+    @property
+    def stdin(self) -> IO[bytes] | None: ...
+
+    @property
+    def stdout(self) -> IO[bytes] | None: ...
+
+    def kill(self) -> None: ...
+
+    def wait(self, timeout: float | None = None) -> int | None: ...
 
 
 class PipedProcess:
-    """Running command; as a context manager, it kills the command on exit.
+    """Running process; as a context manager, it kills the process on exit.
 
     Its standard input stays open until then, so the child can detect the end
-    of its parent. Signals from a terminal do not reach the child.
+    of its parent.
 
     :ivar exit_reason: why the lines ended, None if the child was successful
     :ivar peak_mib: peak memory in MiB, if the parent had to kill the child
     """
 
-    def __init__(
-        self,
-        command: Sequence[str],
-        environment: Mapping[str, str] | None = None,
-    ) -> None:
-        """Start the command.
+    def __init__(self, process: Process) -> None:
+        """Use a process.
 
-        :param command: the program and its arguments
-        :param environment: variables added to those of this process
+        :param process: its standard input and output are unbuffered pipes
         """
         self.exit_reason: str | None = 'was not started'
         self.peak_mib = 0
         self._was_killed = False
-        self._process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={**os.environ, **(environment or {})},
-            bufsize=0,
-            process_group=0,
-        )
-        if self._process.stdin is None or self._process.stdout is None:
+        self._process = process
+        if process.stdin is None or process.stdout is None:
             raise AssertionError('the pipes are missing')
-        self._pipes = _Pipes(self._process.stdin, self._process.stdout)
-        for pipe in self._pipes:
+        self._stdin, self._stdout = process.stdin, process.stdout
+        for pipe in (self._stdin, self._stdout):
             os.set_blocking(pipe.fileno(), False)
 
     def __enter__(self) -> Self:
@@ -72,9 +68,10 @@ class PipedProcess:
 
     def __exit__(self, *error: object) -> None:
         self._process.kill()
+        # Without its fork server, the end of the input ends the child.
+        self._stdin.close()
         self._process.wait()
-        for pipe in self._pipes:
-            pipe.close()
+        self._stdout.close()
 
     def lines(self, data: bytes, seconds: float) -> Iterator[bytes]:
         """Write data to the child and read its lines, until it ends or has to.
@@ -98,7 +95,7 @@ class PipedProcess:
 
     def _chunks(self, data: memoryview, end: float) -> Iterator[bytes]:
         """Yield the output of the child as it arrives."""
-        stdin, stdout = self._pipes
+        stdin, stdout = self._stdin, self._stdout
         with selectors.DefaultSelector() as selector:
             selector.register(stdin, selectors.EVENT_WRITE)
             selector.register(stdout, selectors.EVENT_READ)
@@ -120,7 +117,7 @@ class PipedProcess:
     def _write(self, data: memoryview) -> memoryview:
         """Write as much as the pipe accepts; return the rest."""
         try:
-            return data[self._pipes.stdin.write(data) :]
+            return data[self._stdin.write(data) :]
         except BrokenPipeError:
             # The exit status of the child shows why it reads no more.
             return data[:0]
@@ -136,14 +133,17 @@ class PipedProcess:
         return _failure_reason(status)
 
     def _kill(self) -> None:
-        self.peak_mib = memory.peak_mib(self._process.pid)
+        if self._process.pid:
+            self.peak_mib = memory.peak_mib(self._process.pid)
         self._process.kill()
         self._process.wait()
         self._was_killed = True
 
 
-def _failure_reason(status: int) -> str | None:
+def _failure_reason(status: int | None) -> str | None:
     """Return why an exit status is a failure, None if it is not."""
+    if status is None:
+        return 'lost its fork server'
     if status < 0:
         # Most real-time signals have no name.
         with contextlib.suppress(ValueError):

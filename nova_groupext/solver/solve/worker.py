@@ -81,7 +81,7 @@ def _is_lack_of_memory(error: Exception) -> bool:
 
 def _run_job(job: str, out: BinaryIO) -> None:
     module, function = JOBS[job]
-    # Import while the parent still reads the problem.
+    # The fork server has imported it, if it could.
     run = getattr(importlib.import_module(module), function)
     try:
         # The other end of the pipe is child.Solver.

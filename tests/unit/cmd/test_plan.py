@@ -43,6 +43,7 @@ def decide(raw, *arguments):
 
 
 SMALL = builders.raw_problem(racks(a=(2,)), group(w=2))
+LARGE = builders.raw_problem(racks(a=(2,) * 5000), group(w=2))
 
 
 class TestAnswers(base.BaseTestCase):
@@ -58,7 +59,7 @@ class TestAnswers(base.BaseTestCase):
         self.assertEqual((1, 'refused'), (status, answer['status']))
 
     def test_undecided_group_has_status_3_and_a_reason(self):
-        status, answer = decide(SMALL, '--memory-limit', '16')
+        status, answer = decide(LARGE, '--memory-limit', '16')
         self.assertEqual((3, 'undecided'), (status, answer['status']))
         self.assertIn('16 MiB', answer['stats']['reason'])
 
@@ -141,7 +142,7 @@ class TestExplain(base.BaseTestCase):
         self.assertTrue(self._explained(raw).startswith('refused: '))
 
     def test_undecided_group_is_explained_with_its_reason(self):
-        text = self._explained(SMALL, '--memory-limit', '16')
+        text = self._explained(LARGE, '--memory-limit', '16')
         self.assertTrue(text.startswith('undecided: '))
         self.assertIn('16 MiB', text)
 

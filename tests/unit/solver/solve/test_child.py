@@ -7,13 +7,14 @@ import pathlib
 import signal
 import subprocess
 import sys
-import threading
 import time
 
 import fixtures
 from oslotest import base
+import psutil
 
 from nova_groupext.solver.solve import child
+from nova_groupext.solver.solve import forked_process
 from nova_groupext.solver.solve import stages
 from tests.unit.solver import builders
 from tests.unit.solver.builders import group
@@ -35,13 +36,26 @@ with child.Solver() as solver:
 """
 
 
+# A fork server of which each child runs other code instead of a job.
+FORK_SERVER = """
+from nova_groupext.solver.solve import fork_server
+from nova_groupext.solver.solve import worker
+
+def run(job, memory_limit):
+    {}
+
+worker.main = run
+fork_server.main({{}})
+"""
+
+
 def kill_on_answer(number):
     """A callback that sends the solver a signal."""
 
     def kill(answer):
-        task = pathlib.Path(f'/proc/self/task/{threading.get_native_id()}')
-        for pid in (task / 'children').read_text().split():
-            os.kill(int(pid), number)
+        for server in psutil.Process().children():
+            for solver in server.children():
+                os.kill(solver.pid, number)
 
     return kill
 
@@ -136,7 +150,7 @@ class TestFailure(base.BaseTestCase):
             self._assert_cut_short(answer, f'signal {number.name}')
 
     def test_child_without_memory_is_undecided(self):
-        problem = builders.slow_problem(time_limit=30)
+        problem = builders.problem(racks(a=(2,) * 5000), group(w=2))
         for limit in (0, 1, 16, 32):
             answer = child.run(problem, limit * MIB)
             self.assertEqual('undecided', answer.status)
@@ -153,15 +167,23 @@ class TestFailure(base.BaseTestCase):
         self._assert_cut_short(answer, 'memory', f'{limit} MiB')
 
     def test_failed_child_has_a_reason(self):
+        self.addCleanup(forked_process.stop_server)
         for code, words in (
-            ('import sys; sys.exit(3)', 'status 3'),
+            ('import os; os._exit(3)', 'status 3'),
             ('import os; os.abort()', 'SIGABRT, possibly for lack of memory'),
-            ('print("no answer")', 'wrote an invalid answer'),
-            ('print("[]")', 'wrote an invalid answer'),
-            ('print("{{}}")', 'wrote an invalid answer'),
-            ('import os; os.write(1, b"{{")', 'before it finished'),
+            ('print("no answer", flush=True)', 'wrote an invalid answer'),
+            ('print("[]", flush=True)', 'wrote an invalid answer'),
+            ('print("{{}}", flush=True)', 'wrote an invalid answer'),
+            (
+                'import os; os.write(1, b"{{"); os._exit(0)',
+                'before it finished',
+            ),
         ):
-            self.useFixture(fixtures.MockPatchObject(child, '_CODE', code))
+            forked_process.stop_server()
+            server = FORK_SERVER.format(code)
+            self.useFixture(
+                fixtures.MockPatchObject(forked_process, '_CODE', server)
+            )
             answer = child.run(builders.slow_problem(time_limit=30))
             self.assertEqual('undecided', answer.status)
             self._assert_cut_short(answer, words)
