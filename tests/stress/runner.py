@@ -148,6 +148,12 @@ class StressTest:
                 workers[number].kill()
                 workers[number] = self._start(ROLES[number])
                 killed += 1
+                # A line for each kill tells how far it is.
+                sys.stderr.write(
+                    f'{self._counter.total()} of {operations} operations, '
+                    f'{killed} of {kills} kills, '
+                    f'{time.monotonic() - started:.0f} s\n'
+                )
         for worker in workers:
             worker.stop()
         last_round = self._clean_up()
