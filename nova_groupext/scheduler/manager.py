@@ -226,7 +226,7 @@ class HolisticSchedulerManager(manager.SchedulerManager):
                 refused |= {each.member.id: each for each in exc.choices}
                 reason = exc.reason
             except reserve.NotEnoughMembers as exc:
-                choices = [*refused.values()][: exc.missing]
+                choices = [refused[each] for each in exc.refused]
                 replacement.send(
                     {each.member.path: each.hold.node for each in choices},
                     reason,

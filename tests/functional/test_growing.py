@@ -145,6 +145,34 @@ class TestGrowing(growing.GrowingCase):
 
         self.assert_refused(409)
 
+    def test_new_member_whose_host_is_refused_gets_another(self):
+        self.hold_workers(1, 3)
+        self.grow()
+        refused = []
+
+        def refuse_its_host():
+            refused.append(self.planned_hosts(self.uuid)['w-1'])
+            self.disable(refused[0])
+
+        server = self.grow_around(refuse_its_host)
+
+        self.assertEqual('ACTIVE', server.status, vars(server))
+        self.assertNotIn(self.host_of(server), refused)
+        self.assertEqual({'w-0': 'ACTIVE', 'w-1': 'ACTIVE'}, self.statuses())
+        self.assert_sound()
+
+    def test_server_whose_new_member_finds_no_other_host_has_a_reason(self):
+        self.hold_workers(1, 3)
+        self.grow()
+
+        failed = self.grow_around(lambda: self.reject_hosts(lambda *_: True))
+
+        self.assertIn('it stays held', failed.fault['message'])
+        self.eventually(
+            self.reaped_statuses, lambda now: now == {'w-0': 'ACTIVE'}
+        )
+        self.assert_sound()
+
     def test_members_of_a_dead_scheduler_are_free_again(self):
         self.hold_workers(1, 3)
         self.grow()

@@ -67,14 +67,14 @@ class MemberTaken(Exception):
 
 
 class NotEnoughMembers(Exception):
-    """Too few free members remain besides those with refused hosts.
+    """Too few members remain besides those with refused hosts.
 
-    :ivar missing: number of members that are missing
+    :ivar refused: ids of as many of these as are missing
     """
 
-    def __init__(self, missing):
-        super().__init__(missing)
-        self.missing = missing
+    def __init__(self, refused):
+        super().__init__(refused)
+        self.refused = refused
 
 
 class TooFewHeld(Exception):
@@ -125,6 +125,7 @@ def choose(
     for _attempt in range(MAX_ATTEMPTS):
         members = read_members()
         if own := _own_choices(context, path, members, server_uuids):
+            _check_hosts(own, refused)
             return own
         free = _free_members(path, members, refused, server_uuids)
         in_swap = VRTHold.members_in_swap(context, [each.id for each in free])
@@ -159,6 +160,17 @@ def _own_choices(context, path, members, server_uuids):
     if not all(uuid in reserved for uuid in server_uuids):
         raise refusal(path, BEING_UNDONE)
     return [_choice_of(context, uuid, reserved[uuid]) for uuid in server_uuids]
+
+
+def _check_hosts(choices, refused):
+    """Check that members that are reserved for servers have suitable hosts.
+
+    :param refused: ids of members whose hosts are refused
+    :raises: NotEnoughMembers
+    """
+    own = [each.member.id for each in choices if each.member.id in refused]
+    if own:
+        raise NotEnoughMembers(own)
 
 
 def _pair(context, server_uuids, free, at_random):
@@ -218,7 +230,8 @@ def _not_enough_members(path, members, free, server_uuids):
     missing = len(server_uuids) - len(free)
     held = [m for m in members if m.redeem_obstacle() is None]
     if len(held) >= len(server_uuids):
-        return NotEnoughMembers(missing)
+        refused = [each.id for each in held if each not in free]
+        return NotEnoughMembers(refused[:missing])
     if len(members) == len(server_uuids) == 1:
         [member] = members
         reason = f'it is {member.status}: {member.redeem_obstacle()}'

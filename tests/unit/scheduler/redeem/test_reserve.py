@@ -101,7 +101,18 @@ class TestChoose(ReserveTestCase):
             refused={self.members[0].id},
         )
 
-        self.assertEqual(1, error.missing)
+        self.assertEqual([self.members[0].id], error.refused)
+
+    def test_refused_host_of_a_member_reserved_for_the_server_is_told(self):
+        server, own = self.servers[0], self.members[1]
+        own.update_row(self.context, reserved_for=server)
+        self.assertEqual('m-1', self.chosen(server)[0][1])
+
+        error = self.assertRaises(
+            reserve.NotEnoughMembers, self.choose, server, refused={own.id}
+        )
+
+        self.assertEqual([own.id], error.refused)
 
     def test_more_servers_than_members_are_refused(self):
         self.assertIn('3', self.too_few(*self.servers))
