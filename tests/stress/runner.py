@@ -6,6 +6,7 @@ import dataclasses
 import json
 import logging
 import random
+import signal
 import subprocess
 import sys
 import threading
@@ -25,6 +26,9 @@ ROLES = ('planner', 'planner', 'scheduler', 'scheduler', 'foreign')
 
 # Name under which workers report unexpected errors as an operation.
 UNEXPECTED = 'unexpected'
+
+# An operation that takes longer never ends.
+OPERATION_SECONDS = 120
 
 # VCPUs of a host.
 TOTAL = 16
@@ -100,6 +104,12 @@ class Worker:
     def stop(self):
         self._check_running()
         self._process.stdin.close()
+        try:
+            self._process.wait(OPERATION_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._counter[UNEXPECTED, 'an endless operation'] += 1
+            # The worker writes where it is.
+            self._process.send_signal(signal.SIGABRT)
         self._end()
 
     def _check_running(self):

@@ -5,6 +5,7 @@ It prints a line for each operation until its standard input ends or it is
 killed.
 """
 
+import faulthandler
 import json
 import logging
 import random
@@ -52,6 +53,7 @@ ROLES = {
 
 
 def main(settings):
+    faulthandler.enable()
     CONF([], project='nova', default_config_files=[])
     CONF.set_override('connection', settings['database'], 'vrt_database')
     engine.configure()
