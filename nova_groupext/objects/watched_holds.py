@@ -39,6 +39,27 @@ def is_due() -> list[Condition]:
     ]
 
 
+def begin_check(
+    context: RequestContext, hold: 'VRTHold', seconds: int
+) -> bool:
+    """Begin a check that may fill the hold's consumer.
+
+    :param seconds: for which another process that has begun one may send
+        requests
+    :returns: False while another process may do so
+    """
+    began_at = models.Hold.check_began_at
+    return bool(
+        hold.update_row(
+            context,
+            models.Hold.checks == hold.checks,
+            began_at.is_(None) | (began_at < clock.now(-seconds)),
+            check_began_at=clock.now(),
+            updated_at=models.Hold.updated_at,
+        )
+    )
+
+
 def count_check(context: RequestContext, hold: 'VRTHold') -> None:
     """Count a check of a watched hold."""
     is_last = hold.checks + 1 == len(CHECK_DELAYS)
@@ -46,6 +67,7 @@ def count_check(context: RequestContext, hold: 'VRTHold') -> None:
         context,
         models.Hold.checks == hold.checks,
         checks=hold.checks + 1,
+        check_began_at=None,
         watched_at=None if is_last else models.Hold.watched_at,
         # The start of the hold's state must not change.
         updated_at=models.Hold.updated_at,

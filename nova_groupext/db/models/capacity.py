@@ -59,6 +59,8 @@ class Hold(base.Base):
     # and the number of checks since.
     watched_at = sa.Column(sa.DateTime, index=True)
     checks = sa.Column(sa.Integer, nullable=False, default=0)
+    # Begin of a check that may fill the consumer, until it is counted.
+    check_began_at = sa.Column(sa.DateTime)
     # True if Placement may keep the amounts without a consumer record: the
     # consumer is missing, or two requests may have filled it.
     lost = sa.Column(sa.Boolean, nullable=False, default=False)

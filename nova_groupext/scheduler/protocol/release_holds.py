@@ -69,6 +69,12 @@ def check_watched(context, placement_client):
             _empty_again(context, placement_client, hold.uuid)
         if hold.server_uuid in abandoned:
             if hold.lost:
+                # Two at once could leave it filled: one of them fills it after
+                # the other one has emptied it, and dies.
+                if not watched_holds.begin_check(
+                    context, hold, REQUEST_LIFETIME
+                ):
+                    continue
                 placement_client.sweep(context, hold.server_uuid, hold)
             _empty_again(context, placement_client, hold.server_uuid)
         watched_holds.count_check(context, hold)

@@ -70,7 +70,7 @@ class ForkedProcess:
         return int(message) if message else None
 
     def kill(self) -> None:
-        """Let the fork server kill the child."""
+        """Make the fork server kill the child."""
         # Without a connection, the child or the fork server has ended.
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_WR)
@@ -108,7 +108,7 @@ class _Server:
         socket.send_fds(self._socket, [message], files)
 
     def stop(self) -> None:
-        """Let it end, and wait for that."""
+        """End the server."""
         self._socket.close()
         self._process.wait()
 
@@ -134,7 +134,7 @@ def _request(message: bytes, files: Sequence[int]) -> None:
 
 @atexit.register
 def stop_server() -> None:
-    """Let the fork server end; the next child starts another one."""
+    """End the fork server; the next child starts another one."""
     global _server
     with _lock:
         if _server is not None and _server.parent == os.getpid():

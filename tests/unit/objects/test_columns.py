@@ -26,7 +26,7 @@ DRAFT_STATE = {
 }
 HOLD_STATE = {
     *('uuid', 'status', 'server_uuid', 'if_compensated', 'ends_with_swap'),
-    *('watched_at', 'checks', 'lost'),
+    *('watched_at', 'checks', 'check_began_at', 'lost'),
 }
 
 

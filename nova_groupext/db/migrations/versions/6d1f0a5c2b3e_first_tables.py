@@ -189,6 +189,7 @@ def upgrade():
         sa.Column('ends_with_swap', sa.Boolean, nullable=False),
         sa.Column('watched_at', sa.DateTime),
         sa.Column('checks', sa.Integer, nullable=False),
+        sa.Column('check_began_at', sa.DateTime),
         sa.Column('lost', sa.Boolean, nullable=False),
         _foreign_key('vrt_holds', 'group_id', 'vrt_groups'),
         _foreign_key('vrt_holds', 'member_id', 'vrt_members'),

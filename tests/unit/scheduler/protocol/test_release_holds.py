@@ -6,6 +6,7 @@ from nova_groupext.objects import watched_holds
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.scheduler.nova import servers
 from nova_groupext.scheduler.protocol import release_holds
+from tests.services import deployment
 from tests.unit.scheduler import base
 
 ServerOutcome = servers.ServerOutcome
@@ -131,6 +132,32 @@ class TestCheckWatched(base.ProtocolTestCase):
 
             self.assertEqual(amount, self.used(provider), outcome)
             self.deployment.delete_allocations(server)
+
+    def test_check_that_dies_beside_another_one_leaves_nothing(self):
+        """Placement may have lost the record of the server's consumer."""
+        _uuid, provider, server = self.ended(ServerOutcome.DELETED)
+        self.deployment.delete_allocations(server)
+        [hold] = VRTHold.list_by_status(self.context, states.Hold.RELEASED)
+        watched_holds.mark_lost(self.context, hold)
+        self.before_request = self._check_beside
+        self.assertRaises(deployment.ProcessKilled, self.check)
+        self.assertEqual(2, self.used(provider))
+        self.before_request = None
+
+        self.check(release_holds.REQUEST_LIFETIME + 1)
+
+        self.assertEqual(0, self.used(provider))
+
+    def _check_beside(self, label, _about):
+        """Let another planner check just before a change, then die."""
+        if label == 'POST':
+            self.before_request = None
+            self.check(0)
+            self.before_request = self._die_at_change
+
+    def _die_at_change(self, label, _about):
+        if label == 'POST':
+            self._die()
 
     def ended(self, outcome):
         """End the hold of a server that a late request has filled."""
