@@ -148,6 +148,10 @@ class AllocationAudit:
                 models.Hold.status.notin_(
                     (states.Hold.RELEASING, states.Hold.RELEASED)
                 ),
+                # What a revision fills before it prepares its swap is the
+                # member's with that only.
+                (models.Hold.status != states.Hold.WRITING)
+                | models.Hold.if_compensated.is_not(None),
             )
             server = self._placement_client.allocations(
                 self._context, row.server_uuid
