@@ -62,6 +62,15 @@ class Account:
         return _derive('token', self.name)
 
     @property
+    def trust_id(self):
+        """Id of the trust by which other services act for the account."""
+        return _derive('trust', self.name)[:32]
+
+    @property
+    def trust_token(self):
+        return _derive('trust token', self.name)
+
+    @property
     def password(self):
         return _derive('password', self.name)
 
@@ -69,6 +78,8 @@ class Account:
 MANAGER_ROLES = ('manager', 'member', 'reader')
 ADMIN = Account('admin', 'admin', ('admin', *MANAGER_ROLES))
 NOVA = Account('nova', 'service', ('admin', 'service'))
+#: Heat's account, in case a Heat is started beside the cloud.
+HEAT = Account('heat', 'service', ('admin', 'service'))
 #: Accounts that clouds.yaml lists, each as ``vrt-<name>``.
 TENANTS = (
     ADMIN,
@@ -77,7 +88,7 @@ TENANTS = (
     Account('demo-manager', 'demo', MANAGER_ROLES),
     Account('demo-reader', 'demo', ('reader',)),
 )
-ACCOUNTS = (*TENANTS, NOVA)
+ACCOUNTS = (*TENANTS, NOVA, HEAT)
 
 
 def by_name(name):
@@ -87,11 +98,28 @@ def by_name(name):
 
 
 def by_token(token):
-    """Return the account that a token belongs to, or None."""
-    token_bytes = (token or '').encode()
+    """Return the account that a token is for, or None.
+
+    A token of a trust is for the account that gave the trust.
+    """
     matching = (
         account
         for account in ACCOUNTS
-        if hmac.compare_digest(account.token.encode(), token_bytes)
+        if _is(token, account.token) or _is(token, account.trust_token)
     )
     return next(matching, None)
+
+
+def by_trust(trust_id):
+    """Return the account that gave a trust, or None."""
+    matching = (a for a in ACCOUNTS if _is(trust_id, a.trust_id))
+    return next(matching, None)
+
+
+def is_of_trust(token):
+    """Check whether a token is that of a trust."""
+    return any(_is(token, account.trust_token) for account in ACCOUNTS)
+
+
+def _is(text, secret):
+    return hmac.compare_digest((text or '').encode(), secret.encode())

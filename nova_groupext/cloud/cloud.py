@@ -120,7 +120,8 @@ class Cloud:
         self._web = web.Server(self._port)
         stack.callback(self._web.stop)
         self.url = self._web.url
-        self._web.mount('identity', identity.Identity(self.url))
+        self._identity = identity.Identity(self.url)
+        self._web.mount('identity', self._identity)
         self._web.mount('image', image.Images(self.url))
         self._web.mount('network', network.Networks(self.url))
         self._web.start()
@@ -174,6 +175,13 @@ class Cloud:
         for host in self.hosts:
             self._checkpoint()
             yield host
+
+    def add_service(self, kind, url):
+        """Add a service beside the cloud to the catalogue of later tokens.
+
+        :param url: may contain ``$(project_id)s``
+        """
+        self._identity.add_service(kind, url)
 
     def sdk(self, name):
         """Return the SDK connection of a user; :meth:`stop` closes it."""

@@ -2,6 +2,7 @@
 """Stub of the identity service: v3 password tokens and a service catalogue.
 
 The users are those of :mod:`nova_groupext.cloud.accounts`, in one domain.
+What a Heat beside the cloud needs is in :mod:`nova_groupext.cloud.delegation`.
 """
 
 import datetime
@@ -10,6 +11,7 @@ import hmac
 import webob.exc
 
 from nova_groupext.cloud import accounts
+from nova_groupext.cloud import delegation
 from nova_groupext.cloud import stub_service
 
 REGION = 'RegionOne'
@@ -23,11 +25,12 @@ CATALOGUE = (
     ('image', '/image'),
     ('network', '/network'),
 )
+_PROJECT = '$(project_id)s'
 # Keystone's message for a wrong password or an unknown user.
 MESSAGES = {401: 'The request you have made requires authentication.'}
 
 
-class Identity(stub_service.StubService):
+class Identity(delegation.Delegation, stub_service.StubService):
     """Stub of the identity API at ``<cloud>/identity``."""
 
     ROUTES = (
@@ -39,14 +42,20 @@ class Identity(stub_service.StubService):
         ('GET', '/v3/projects/(?P<project_id>[^/]+)', 'project'),
         ('GET', '/v3/users', 'users'),
         ('GET', '/v3/users/(?P<user_id>[^/]+)', 'user'),
+        *delegation.Delegation.ROUTES,
     )
 
     def __init__(self, url):
         """Answer requests below ``url``, the URL of the cloud."""
         super().__init__(f'{url}/identity')
-        self.catalogue = [
-            _service(kind, url + path) for kind, path in CATALOGUE
-        ]
+        self._endpoints = {kind: url + path for kind, path in CATALOGUE}
+
+    def add_service(self, kind, url):
+        """Add a service to the catalogue of later tokens.
+
+        :param url: may contain ``$(project_id)s``
+        """
+        self._endpoints[kind] = url
 
     def error_response(self, exc):
         """Return an error in Keystone's format, the only one clients read."""
@@ -69,12 +78,16 @@ class Identity(stub_service.StubService):
         return stub_service.json_response({'version': self._version()})
 
     def issue(self, request):
-        """Issue a token of the user's only project for a password."""
+        """Issue a token of the user's only project for a password.
+
+        In the scope of a trust, it is a token of the user who gave that.
+        """
         try:
             auth = request.json_body['auth']
             user = auth['identity']['password']['user']
             account = accounts.by_name(user.get('name') or user['id'])
             project = _requested_project(auth)
+            trust_id = _requested_trust(auth)
             password = f'{user["password"]}'.encode()
         except (ValueError, KeyError, TypeError, AttributeError):
             raise webob.exc.HTTPBadRequest() from None
@@ -84,17 +97,23 @@ class Identity(stub_service.StubService):
             or project not in (None, account.project, account.project_id)
         ):
             raise webob.exc.HTTPUnauthorized()
-        return self._token(account, 201)
+        if trust_id is None:
+            return self._token(account, 201)
+        trustor = accounts.by_trust(trust_id)
+        if trustor is None or account != accounts.HEAT:
+            raise webob.exc.HTTPForbidden()
+        return self._token(trustor, 201, is_of_trust=True)
 
     def validate(self, request):
         """Show the token of X-Subject-Token to any authenticated user."""
-        _authenticated(request, 'X-Auth-Token', webob.exc.HTTPUnauthorized)
-        return self._token(
-            _authenticated(request, 'X-Subject-Token', webob.exc.HTTPNotFound),
-            200,
+        delegation.authenticated(request)
+        account = delegation.authenticated(
+            request, 'X-Subject-Token', webob.exc.HTTPNotFound
         )
+        is_of_trust = accounts.is_of_trust(request.headers['X-Subject-Token'])
+        return self._token(account, 200, is_of_trust=is_of_trust)
 
-    def _token(self, account, status):
+    def _token(self, account, status, *, is_of_trust=False):
         now = datetime.datetime.now(datetime.UTC)
         token = {
             'methods': ['password'],
@@ -104,12 +123,21 @@ class Identity(stub_service.StubService):
                 {'id': accounts.id_of('role', role), 'name': role}
                 for role in account.roles
             ],
-            'catalog': self.catalogue,
+            'catalog': [
+                _service(kind, url.replace(_PROJECT, account.project_id))
+                for kind, url in self._endpoints.items()
+            ],
             'issued_at': _format_time(now),
             'expires_at': _format_time(now + LIFETIME),
         }
+        if is_of_trust:
+            token['OS-TRUST:trust'] = delegation.trust_of(account)
         return stub_service.json_response(
-            {'token': token}, status, X_Subject_Token=account.token
+            {'token': token},
+            status,
+            X_Subject_Token=(
+                account.trust_token if is_of_trust else account.token
+            ),
         )
 
     def projects(self, request):
@@ -149,11 +177,8 @@ def _requested_project(auth):
     return project.get('name') or project.get('id')
 
 
-def _authenticated(request, header, error):
-    account = accounts.by_token(request.headers.get(header))
-    if account is None:
-        raise error()
-    return account
+def _requested_trust(auth):
+    return auth.get('scope', {}).get('OS-TRUST:trust', {}).get('id')
 
 
 def _format_time(time):
@@ -181,7 +206,7 @@ def _project(account):
 
 
 def _list_response(request, key, view):
-    _authenticated(request, 'X-Auth-Token', webob.exc.HTTPUnauthorized)
+    delegation.authenticated(request)
     # Several accounts may share a project: keep one item for each id.
     items = {item['id']: item for item in map(view, accounts.ACCOUNTS)}
     items = list(items.values())
@@ -192,7 +217,7 @@ def _list_response(request, key, view):
 
 
 def _show_response(request, key, view, wanted_id):
-    _authenticated(request, 'X-Auth-Token', webob.exc.HTTPUnauthorized)
+    delegation.authenticated(request)
     for account in accounts.ACCOUNTS:
         if view(account)['id'] == wanted_id:
             return stub_service.json_response({key: view(account)})

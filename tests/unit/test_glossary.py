@@ -45,6 +45,7 @@ PLAIN = frozenset(
         'decision',
         'decisions',
         'definition',
+        'delegation',
         'description',
         'distance',
         'distances',

@@ -41,6 +41,7 @@ ELSEWHERE = {
     'cloud/components': 'functional/cloud/parts',
     'cloud/driver': 'functional/cloud/servers',
     'cloud/errors': 'later/cloud_life',
+    'cloud/delegation': 'unit/cloud/stub_service',
     'cloud/identity': 'functional/cloud/clients',
     'cloud/image': 'functional/cloud/servers',
     'cloud/network': 'functional/cloud/clients',

@@ -223,6 +223,82 @@ class TestNetworks(base.BaseTestCase):
             )
 
 
+class TestDelegation(base.BaseTestCase):
+    """Calls of a Heat beside the cloud."""
+
+    def setUp(self):
+        super().setUp()
+        self.identity = identity.Identity(URL)
+        self.demo = accounts.by_name('demo')
+
+    def post(self, path, body, user='demo'):
+        headers = {'X-Auth-Token': accounts.by_name(user).token}
+        return ask(
+            self.identity, path, method='POST', json=body, headers=headers
+        )
+
+    def give_trust(self, trustor='demo', trustee='heat'):
+        trust = {
+            'trustor_user_id': accounts.by_name(trustor).user_id,
+            'trustee_user_id': accounts.by_name(trustee).user_id,
+        }
+        return self.post('/v3/OS-TRUST/trusts', {'trust': trust})
+
+    def issue(self, trust_id, user='heat'):
+        password = accounts.by_name(user).password
+        identity_ = {
+            'methods': ['password'],
+            'password': {'user': {'name': user, 'password': password}},
+        }
+        scope = {'OS-TRUST:trust': {'id': trust_id}}
+        auth = {'identity': identity_, 'scope': scope}
+        return ask(
+            self.identity,
+            '/v3/auth/tokens',
+            method='POST',
+            json={'auth': auth},
+        )
+
+    def test_token_of_a_trust_is_for_the_user_who_gave_it(self):
+        trust = self.give_trust().json['trust']
+
+        answer = self.issue(trust['id'])
+
+        self.assertEqual(201, answer.status_code)
+        token = answer.json['token']
+        self.assertEqual(self.demo.user_id, token['user']['id'])
+        self.assertEqual(trust['id'], token['OS-TRUST:trust']['id'])
+        account = accounts.by_token(answer.headers['X-Subject-Token'])
+        self.assertEqual(self.demo, account)
+
+    def test_nobody_gives_the_trust_of_others(self):
+        self.assertEqual(403, self.give_trust(trustor='other').status_code)
+
+    def test_only_heat_is_trusted(self):
+        self.assertEqual(403, self.give_trust(trustee='other').status_code)
+        trust = self.give_trust().json['trust']
+        self.assertEqual(403, self.issue(trust['id'], 'other').status_code)
+
+    def test_unknown_trust_is_forbidden(self):
+        self.assertEqual(403, self.issue('no').status_code)
+
+    def test_service_beside_the_cloud_is_in_the_catalogue(self):
+        self.identity.add_service('orchestration', f'{URL}/$(project_id)s')
+        trust = self.give_trust().json['trust']
+
+        catalogue = self.issue(trust['id']).json['token']['catalog']
+
+        [found] = [e for e in catalogue if e['type'] == 'orchestration']
+        self.assertEqual(
+            f'{URL}/{self.demo.project_id}', found['endpoints'][0]['url']
+        )
+
+    def test_malformed_body_is_a_bad_request(self):
+        for body in ([], {}, {'trust': 1}):
+            answer = self.post('/v3/OS-TRUST/trusts', body)
+            self.assertEqual(400, answer.status_code, body)
+
+
 class TestTokenFilters(base.BaseTestCase):
     def seen(self, token_filter, path='/servers', **headers):
         """Return the headers that reach the application behind a filter."""
