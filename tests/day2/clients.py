@@ -9,10 +9,10 @@ import pathlib
 import shutil
 import subprocess
 import sys
-import venv
 
 import yaml
 
+from tests import environments
 from tests.services import servers
 
 TOP = pathlib.Path(__file__).parents[2]
@@ -125,17 +125,10 @@ def _ansible() -> Client:
     Its environment is made if it is missing: the collection for OpenStack
     fails with the SDK of this one.
     """
-    folder = TOP / '.tox/ansible'
+    folder = environments.make(
+        'ansible', '-r', str(TOP / 'tests/day2/ansible.txt')
+    )
     command = folder / 'bin/ansible-playbook'
-    if not command.exists():
-        venv.create(folder, clear=True, with_pip=True)
-        subprocess.run(
-            [
-                *(str(folder / 'bin/pip'), 'install', '--quiet'),
-                *('--no-compile', '-r', str(TOP / 'tests/day2/ansible.txt')),
-            ],
-            check=True,
-        )
 
     def playbook(name: str, **variables) -> list[str]:
         return [
