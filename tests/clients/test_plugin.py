@@ -28,7 +28,9 @@ EVERYTHING = """
 import importlib, pkgutil, sys
 import nova_groupext_client as package
 for each in pkgutil.walk_packages(package.__path__, 'nova_groupext_client.'):
-    importlib.import_module(each.name)
+    # Only Heat loads its plugin.
+    if not each.name.startswith('nova_groupext_client.heat.'):
+        importlib.import_module(each.name)
 print(*sys.modules)
 """
 # Imports like those of openstackclient for its help.

@@ -44,10 +44,11 @@ PARTS = {
             tests='OurScheduler|LiveMigration|MultiCell'
             '|V295.*(no_valid_host|rules)',
         ),
+        Part('heat', 'tests/heat', WAITING),
         Part('long', 'tests/long', WAITING, share=1),
     )
 }
 
 STANDARD = ('unit', 'property', 'functional', 'clients', 'services')
 # Parts in which the tool looks for tests that are selected by name.
-NAMED = (*STANDARD, 'later', 'server-groups', 'long')
+NAMED = (*STANDARD, 'later', 'server-groups', 'heat', 'long')

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Servers of a stack that name a group in their scheduler hints.
+
+They are read from the definitions of the stack and of the stacks nested in it,
+before anything of these exists.
+"""
+
+import functools
+
+from heat.common import grouputils
+from heat.engine.resources import stack_resource
+from heat.engine.resources.openstack.heat import autoscaling_group
+from heat.engine.resources.openstack.heat import resource_group
+from heat.engine.resources.openstack.nova import server as nova_server
+from heat.objects import resource as resource_objects
+
+from nova_groupext_client import hints
+from nova_groupext_client.heat import requirements
+from nova_groupext_client.heat import topology
+
+_DEVICES = ('block_device_mapping', 'block_device_mapping_v2')
+
+
+class Level:
+    """A stack, or a stack nested in it, whose definitions are read.
+
+    :param stack: heat.engine.stack.Stack
+    :param stack_id: its id; None for a nested stack that does not exist
+    :param is_final: whether all values are known that servers are made of
+    :param where: names of the resources that lead to it
+    :param units: innermost topology.Units that it belongs to, or None
+    """
+
+    def __init__(self, stack, stack_id, is_final, where=(), units=None):
+        self._stack = stack
+        self._stack_id = stack_id
+        self._is_final = is_final
+        self._where = where
+        self._units = units
+
+    def servers(self, group_id):
+        """Yield the servers that name a group, each a topology.Server.
+
+        :param group_id: what the hints of the servers resolve to
+        :raises: StackValidationFailed
+        """
+        for name, kind, rdef in self._resources():
+            where = (*self._where, name)
+            if issubclass(kind, nova_server.Server):
+                if found := self._server(kind, rdef, where, group_id):
+                    yield found
+            elif issubclass(kind, stack_resource.StackResource):
+                nested = self._nested(kind(name, rdef, self._stack), where)
+                yield from nested.servers(group_id)
+
+    def _resources(self):
+        """Yield (name, class, definition) of each resource, by name."""
+        definition, registry = self._stack.defn, self._stack.env.registry
+        for name in sorted(definition.enabled_rsrc_names()):
+            rdef = definition.resource_definition(name)
+            kind = registry.get_class_to_instantiate(
+                rdef.resource_type, resource_name=name
+            )
+            yield name, kind, rdef
+
+    def _server(self, kind, rdef, where, group_id):
+        """Return a Server, or None if it does not name the group."""
+        properties = rdef.properties(
+            kind.properties_schema, self._stack.context
+        )
+        given = properties['scheduler_hints'] or {}
+        if given.get(hints.GROUP) != group_id:
+            return None
+        path = given.get(hints.MEMBER)
+        if not path:
+            raise requirements.error(
+                where, 'scheduler_hints', f'needs {hints.MEMBER}'
+            )
+        description = self._describe(properties, where)
+        return topology.Server(where, path, description, self._units)
+
+    def _describe(self, properties, where):
+        """Return what describes a member, as the API has it."""
+        description = {
+            name: properties[name]
+            for name in requirements.DESCRIPTION
+            if name in properties.data
+        }
+        for name, value in description.items():
+            inside = requirements.names(properties.data[name])
+            if self._where and inside:
+                raise requirements.error(
+                    where,
+                    name,
+                    f'must not depend on {min(inside)} of the nested stack, '
+                    'which is created after the group of the server',
+                )
+            if value is None and self._is_final:
+                raise requirements.error(where, name, 'has no value')
+        if description.get('image'):
+            images = self._stack.context.clients.client_plugin('glance')
+            description['image'] = images.find_image_by_name_or_id(
+                description['image']
+            )
+        elif any(properties.get(each) for each in _DEVICES):
+            description['boot_from_volume'] = True
+        return description
+
+    def _nested(self, nested, where):
+        """Return the Level of a nested stack as it will be."""
+        self._load(nested)
+        units = self._units
+        if isinstance(nested, autoscaling_group.AutoScalingResourceGroup):
+            size = _desired_size(nested)
+            template = nested._create_template(size, size)
+            maximum = nested.properties[nested.MAX_SIZE]
+            batch = nested.properties[nested.ROLLING_UPDATES][
+                nested.MAX_BATCH_SIZE
+            ]
+            units = topology.Units(where, maximum, batch)
+        else:
+            template = nested.child_template()
+            if isinstance(nested, resource_group.ResourceGroup):
+                units = topology.Units(where, None, _batch(nested))
+        stack = nested._parse_nested_stack(
+            f'{self._stack.name}-{nested.name}',
+            template,
+            nested.child_params(),
+        )
+        return Level(stack, nested.resource_id, self._is_final, where, units)
+
+    def _load(self, nested):
+        """Give a resource the state that is stored, if it exists."""
+        for row in self._rows.values():
+            if row.name == nested.name and row.physical_resource_id:
+                nested._load_data(row)
+
+    @functools.cached_property
+    def _rows(self):
+        if self._stack_id is None:
+            return {}
+        return resource_objects.Resource.get_all_active_by_stack(
+            self._stack.context, self._stack_id
+        )
+
+
+def _desired_size(group):
+    """Return the number of units that a stack update leaves."""
+    desired = group.properties[group.DESIRED_CAPACITY]
+    smallest = group.properties[group.MIN_SIZE]
+    if desired is None and group.resource_id is not None:
+        desired = grouputils.get_size(group)
+    if desired is None:
+        return smallest
+    largest = group.properties[group.MAX_SIZE]
+    return min(max(desired, smallest), largest)
+
+
+def _batch(group):
+    """Return how many units a ResourceGroup replaces at a time."""
+    policy = group.update_policy.get(group.ROLLING_UPDATE)
+    return policy[group.MAX_BATCH_SIZE] if policy else group.get_size()

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Unit tests of ``nova_groupext_client/heat/topology.py``."""
+
+from oslotest import base
+
+from nova_groupext_client.heat import topology
+
+SMALL = {'flavor': 'm1.small', 'image': 'an image'}
+
+
+def units(name, max_size=None, batch=1):
+    return topology.Units((name,), max_size, batch)
+
+
+def server(path, units=None, **description):
+    described = {**SMALL, **description}
+    return topology.Server((path,), path, described, units)
+
+
+class TestBuild(base.BaseTestCase):
+    def build(self, *servers, groups=None, **more):
+        arguments = {'policies': None, 'relationships': None, **more}
+        return topology.build(servers, groups, **arguments)
+
+    def test_single_server_is_a_member_that_may_be_replaced(self):
+        built = self.build(server('db'))
+
+        self.assertEqual({'db': {**SMALL, 'max_surge': 1}}, built['members'])
+
+    def test_numbered_units_are_a_counted_member(self):
+        webs = units('webs', batch=3)
+        built = self.build(*(server(f'web-{n}', webs) for n in (0, 1, 7)))
+
+        self.assertEqual(
+            {'web': {**SMALL, 'count': 3, 'max_surge': 3}}, built['members']
+        )
+
+    def test_single_server_with_a_number_keeps_its_name(self):
+        self.assertEqual(['db-1'], [*self.build(server('db-1'))['members']])
+
+    def test_scaled_units_may_grow_and_have_two_batches_more(self):
+        scaled = units('workers', max_size=9, batch=2)
+        built = self.build(*(server('worker', scaled) for _each in range(3)))
+
+        self.assertEqual(
+            {
+                'worker': {
+                    **SMALL,
+                    'count': 3,
+                    'max_count': 9,
+                    'max_surge': 4,
+                }
+            },
+            built['members'],
+        )
+
+    def test_batches_larger_than_the_group_add_no_surge(self):
+        scaled = units('workers', max_size=3, batch=8)
+        built = self.build(server('worker', scaled))
+
+        self.assertEqual(3, built['members']['worker']['max_surge'])
+
+    def test_units_of_several_groups_of_resources_are_added(self):
+        few, more = units('few', max_size=2), units('more', max_size=5)
+        built = self.build(server('w', few), server('w', more), server('w'))
+
+        self.assertEqual(
+            {**SMALL, 'count': 3, 'max_count': 8, 'max_surge': 5},
+            built['members']['w'],
+        )
+
+    def test_paths_lead_into_subgroups_that_need_not_be_described(self):
+        apart = {'type': 'anti-affinity', 'scope': 'host'}
+        built = self.build(
+            server('a/b/db'),
+            server('web/web'),
+            groups={'web': {'policies': [apart]}},
+        )
+
+        groups = built['groups']
+        self.assertEqual(['db'], [*groups['a']['groups']['b']['members']])
+        self.assertEqual([apart], groups['web']['policies'])
+        self.assertEqual(['web'], [*groups['web']['members']])
+
+    def test_members_of_a_group_say_what_servers_cannot(self):
+        groups = {'g': {'members': {'w': {'min_count': 1, 'max_surge': 7}}}}
+        webs = units('webs')
+        built = self.build(
+            server('g/w-0', webs), server('g/w-1', webs), groups=groups
+        )
+
+        self.assertEqual(
+            {**SMALL, 'count': 2, 'min_count': 1, 'max_surge': 7},
+            built['groups']['g']['members']['w'],
+        )
+        self.assertNotIn('count', groups['g']['members']['w'])
+
+    def test_servers_of_a_set_with_other_flavors_are_refused(self):
+        error = self.assertRaises(
+            topology.Mismatch,
+            self.build,
+            server('w'),
+            server('w', flavor='m1.large'),
+        )
+
+        self.assertIn('flavor', str(error))

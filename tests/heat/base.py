@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stacks on a try-out cloud with a Heat beside it."""
+
+from keystoneauth1 import adapter
+from testtools import content
+import yaml
+
+from nova_groupext.cloud import hosts
+from nova_groupext.db import models
+from nova_groupext.objects import states
+from nova_groupext.objects.hold import VRTHold
+from tests.functional import base
+from tests.heat import process
+
+VERSION = '2021-04-16'
+ENDED = ('COMPLETE', 'FAILED')
+
+
+class HeatTestCase(base.GroupTestCase):
+    """A test of stacks. After it, nothing of them is left in Placement."""
+
+    HOSTS = tuple(
+        hosts.Host(f'cmp-{number}', f'r{number % 3}', 'az1', vcpus=4)
+        for number in range(6)
+    )
+    PARTS = base.WITHOUT_REAPER
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.heat = process.Heat(cls.cloud)
+        cls.heat.setUp()
+        cls.addClassCleanup(cls.heat.cleanUp)
+
+    def setUp(self):
+        super().setUp()
+        self.addOnException(self._show_heat_log)
+        self.stack = self.id().rpartition('.')[2].replace('_', '-')
+
+    def _show_heat_log(self, _failure):
+        log = content.content_from_file(str(self.heat.log), buffer_now=True)
+        self.addDetail('heat.log', log)
+
+    def orchestration(self):
+        """Return the orchestration API; error answers are returned."""
+        # A token of before the start of Heat has no endpoint of it.
+        session = self.cloud.session('demo')
+        session.invalidate()
+        return adapter.Adapter(
+            session, service_type='orchestration', raise_exc=False
+        )
+
+    def create_stack(self, resources, **more):
+        """Create a stack and wait; return how that ended.
+
+        :returns: (status, reason)
+        """
+        body = {'stack_name': self.stack, 'timeout_mins': 5, **more}
+        body['template'] = template(resources)
+        answer = self.orchestration().post('/stacks', json=body)
+        self.assertEqual(201, answer.status_code, answer.text)
+        self.addCleanup(self.delete_stack)
+        return self.wait_for_stack()
+
+    def invalid(self, resources, **more):
+        """Return the error of a stack that cannot be created."""
+        body = {'stack_name': self.stack, **more}
+        body['template'] = template(resources)
+        answer = self.orchestration().post('/stacks', json=body)
+        self.assertEqual(400, answer.status_code, answer.text)
+        return answer.json()['error']['message']
+
+    def update_stack(self, resources, **more):
+        """Update the stack and wait; return how that ended."""
+        body = {'template': template(resources), 'timeout_mins': 5, **more}
+        answer = self.orchestration().put(self._url(), json=body)
+        self.assertEqual(202, answer.status_code, answer.text)
+        return self.wait_for_stack()
+
+    def delete_stack(self):
+        """Delete the stack, if it exists, and wait until nothing is left."""
+        if self._show().status_code == 200:
+            url = self._url()
+            self.orchestration().delete(url)
+            self.eventually(
+                lambda: self.orchestration().get(url).json(),
+                lambda shown: (
+                    shown.get('code') == 404
+                    or shown['stack']['stack_status'] == 'DELETE_COMPLETE'
+                ),
+            )
+        self.eventually(self.left, lambda left: not left)
+
+    def left(self):
+        """Return what is left of groups and servers in the cloud."""
+        is_held = models.Hold.status != states.Hold.RELEASED
+        return [
+            *VRTHold.list_rows(self.context, is_held),
+            *self.server_ids('demo'),
+        ]
+
+    def _show(self):
+        return self.orchestration().get(f'/stacks/{self.stack}')
+
+    def _url(self):
+        [link, *_others] = self._show().json()['stack']['links']
+        return link['href']
+
+    def wait_for_stack(self):
+        """Wait until nothing happens to the stack.
+
+        :returns: (status, reason)
+        """
+        shown = self.eventually(
+            lambda: self._show().json()['stack'],
+            lambda now: now['stack_status'].endswith(ENDED),
+        )
+        return shown['stack_status'], shown['stack_status_reason']
+
+    def the_group(self):
+        """Return the only group of the project."""
+        answer = self.api().get(f'{base.GROUPS}/detail')
+        [group] = answer.json()['vrt_groups']
+        return group
+
+    def statuses(self):
+        return {
+            each['path']: each['status']
+            for each in self.the_group()['members']
+        }
+
+    def servers(self):
+        """Return {id: server} of the project."""
+        return {
+            each.id: each for each in self.cloud.nova('demo').servers.list()
+        }
+
+
+def template(resources, **sections):
+    """Return a template as text.
+
+    :param resources: a dictionary, or the whole template
+    """
+    if isinstance(resources, str):
+        return resources
+    return yaml.safe_dump(
+        {'heat_template_version': VERSION, 'resources': resources, **sections}
+    )
+
+
+def group(**properties):
+    return {'type': 'OS::Nova::VRTGroup', 'properties': properties}
+
+
+def server(path, group='group', **properties):
+    """Return the definition of a server that is a member."""
+    return {
+        'type': 'OS::Nova::Server',
+        'properties': {
+            'flavor': 'm1.tiny',
+            'image': 'cirros',
+            'networks': [{'allocate_network': 'none'}],
+            'scheduler_hints': {
+                'vrt_group': {'get_resource': group},
+                'vrt_member': path,
+            },
+            **properties,
+        },
+    }
+
+
+def many(count, definition, **more):
+    """Return a ResourceGroup of servers."""
+    return {
+        'type': 'OS::Heat::ResourceGroup',
+        'properties': {'count': count, 'resource_def': definition},
+        **more,
+    }

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Autoscaling groups: the group of their servers grows and shrinks."""
+
+from tests.heat import base
+
+APART = {'type': 'anti-affinity', 'scope': 'host'}
+
+
+def scaled(minimum, maximum, definition, **more):
+    return {
+        'type': 'OS::Heat::AutoScalingGroup',
+        'properties': {
+            'min_size': minimum,
+            'max_size': maximum,
+            'resource': definition,
+            **more,
+        },
+    }
+
+
+def policy(adjustment):
+    return {
+        'type': 'OS::Heat::ScalingPolicy',
+        'properties': {
+            'adjustment_type': 'change_in_capacity',
+            'auto_scaling_group_id': {'get_resource': 'workers'},
+            'scaling_adjustment': adjustment,
+            'cooldown': 0,
+        },
+    }
+
+
+def resources(minimum=1, maximum=3, **more):
+    return {
+        'group': base.group(groups={'workers': {'policies': [APART]}}),
+        'workers': scaled(
+            minimum, maximum, base.server('workers/worker'), **more
+        ),
+        'more': policy(1),
+        'fewer': policy(-1),
+    }
+
+
+class TestScaling(base.HeatTestCase):
+    def scale(self, name, size):
+        """Signal a scaling policy and wait until there are so many servers."""
+        answer = self.orchestration().post(
+            f'{self._url()}/resources/{name}/signal', json={}
+        )
+        self.assertEqual(200, answer.status_code, answer.text)
+        self.eventually(
+            lambda: [each.status for each in self.servers().values()],
+            lambda found: found == ['ACTIVE'] * size,
+        )
+        # Until then Heat ignores other signals.
+        self.eventually(self.is_scaling, lambda is_scaling: not is_scaling)
+
+    def is_scaling(self):
+        answer = self.orchestration().get(
+            f'{self._url()}/resources/workers/metadata'
+        )
+        return answer.json()['metadata']['scaling_in_progress']
+
+    def test_group_grows_and_shrinks_with_its_signals(self):
+        status = self.create_stack(resources())
+        self.assertEqual('CREATE_COMPLETE', status[0], status)
+        self.assertEqual({'workers/worker-0': 'ACTIVE'}, self.statuses())
+
+        self.scale('more', 2)
+        self.scale('more', 3)
+
+        self.assertEqual(3, len(self.statuses()))
+        hosts = self.planned_hosts(self.the_group()['id'])
+        self.assertEqual(3, len({*hosts.values()}))
+
+        self.scale('fewer', 2)
