@@ -139,50 +139,36 @@ class TestValues(base.HeatTestCase):
         for word in ('resources.b', 'availability_zone', ' a,'):
             self.assertIn(word, text)
 
-    def test_value_of_a_nested_stack_is_invalid(self):
-        nested = {
-            'size': {
-                'type': 'OS::Heat::Value',
-                'properties': {'value': 'm1.tiny'},
-            },
-            'b': base.server('b', flavor={'get_attr': ['size', 'value']}),
-        }
-        hints = nested['b']['properties']['scheduler_hints']
-        hints['vrt_group'] = {'get_param': 'group'}
-        files = {
-            'nested.yaml': base.template(
-                nested, parameters={'group': {'type': 'string'}}
-            )
-        }
-        resources = {
-            'group': base.group(),
-            'b': {
-                'type': 'nested.yaml',
-                'properties': {'group': {'get_resource': 'group'}},
-            },
-        }
+    def nest(self, resources):
+        """Return the definition of a nested stack, and its file."""
+        for each in resources.values():
+            if hints := each['properties'].get('scheduler_hints'):
+                hints['vrt_group'] = {'get_param': 'group'}
+        parameters = {'group': {'type': 'string'}}
+        text = base.template(resources, parameters=parameters)
+        return {
+            'type': 'nested.yaml',
+            'properties': {'group': {'get_resource': 'group'}},
+        }, {'nested.yaml': text}
 
-        text = self.invalid(resources, files=files)
+    def test_value_of_a_nested_stack_is_invalid(self):
+        size = {
+            'type': 'OS::Heat::Value',
+            'properties': {'value': 'm1.tiny'},
+        }
+        b = base.server('b', flavor={'get_attr': ['size', 'value']})
+        nested, files = self.nest({'size': size, 'b': b})
+
+        text = self.invalid({'group': base.group(), 'b': nested}, files=files)
 
         for word in ('resources.b.b', 'flavor', 'size'):
             self.assertIn(word, text)
 
     def test_servers_of_a_nested_stack_are_members(self):
-        nested = {'b': base.server('inner/b')}
-        hints = nested['b']['properties']['scheduler_hints']
-        hints['vrt_group'] = {'get_param': 'group'}
-        files = {
-            'nested.yaml': base.template(
-                nested, parameters={'group': {'type': 'string'}}
-            )
-        }
-        inner = {
-            'type': 'nested.yaml',
-            'properties': {'group': {'get_resource': 'group'}},
-        }
+        nested, files = self.nest({'b': base.server('inner/b')})
 
         status = self.create_stack(
-            {'group': base.group(), 'a': base.server('a'), 'b': inner},
+            {'group': base.group(), 'a': base.server('a'), 'b': nested},
             files=files,
         )
 
