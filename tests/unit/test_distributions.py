@@ -25,6 +25,8 @@ EXTRAS = {
         'nova_groupext_client/novaclient_ext.py': 'novaclient'
     },
 }
+# Modules that another program loads, which has what they import.
+PLUGINS = {'nova-groupext-client': 'nova_groupext_client/heat/'}
 # Imported by others, in extras: Nova's fake driver, and the user's shell.
 OF_OTHERS = {'fixtures', 'nova-groupext-client', 'python-openstackclient'}
 
@@ -100,9 +102,15 @@ def imported(distribution):
 
 
 def modules(distribution):
-    """Return the paths of all modules of a distribution."""
+    """Return the paths of all modules of a distribution, but of plug-ins."""
+    folder = FOLDERS[distribution]
     package = settings(distribution)['files']['packages'].strip()
-    return list((FOLDERS[distribution] / package).rglob('*.py'))
+    plugins = str(folder / PLUGINS.get(distribution, '-'))
+    return [
+        each
+        for each in (folder / package).rglob('*.py')
+        if not str(each).startswith(plugins)
+    ]
 
 
 def extra_of(distribution, path):
