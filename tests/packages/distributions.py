@@ -13,17 +13,22 @@ class Distribution:
     """A distribution: its name and the folder of its setup.cfg.
 
     ``pruned`` are folders in there that belong to other distributions,
-    ``optional`` the groups of entry points that need an extra.
+    ``optional`` the groups of entry points that need an extra, and
+    ``elsewhere`` those that only another program loads, from its environment.
     """
 
     name: str
     folder: str
     pruned: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
+    elsewhere: tuple[str, ...] = ()
 
     @property
     def entry_points(self):
-        """The entry points of its setup.cfg, as a set of (group, name)."""
+        """The entry points of its setup.cfg, as a set of (group, name).
+
+        Those that are loaded elsewhere are left out.
+        """
         parser = configparser.ConfigParser()
         parser.optionxform = str
         parser.read(ROOT / self.folder / 'setup.cfg')
@@ -31,6 +36,7 @@ class Distribution:
             (group, line.partition('=')[0].strip())
             for group, lines in parser['entry_points'].items()
             for line in lines.strip().splitlines()
+            if group not in self.elsewhere
         }
 
     @property
@@ -44,7 +50,10 @@ class Distribution:
 
 
 CLIENT = Distribution(
-    'nova-groupext-client', 'client', optional=('novaclient.extension',)
+    'nova-groupext-client',
+    'client',
+    optional=('novaclient.extension',),
+    elsewhere=('heat.clients',),
 )
 SERVICES = Distribution('nova-groupext', '.', pruned=('client', 'tempest'))
 PLUGIN = Distribution('nova-groupext-tempest-plugin', 'tempest')

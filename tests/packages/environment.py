@@ -118,5 +118,6 @@ class Environment(fixtures.Fixture):
 
         :param but: groups of entry points that are not loaded
         """
+        but = *but, *distribution.elsewhere
         output = self.run('python', '-c', LOAD, distribution.name, *but)
         return {tuple(line.split()) for line in output.splitlines()}
