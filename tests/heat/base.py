@@ -55,18 +55,23 @@ class HeatTestCase(base.GroupTestCase):
 
         :returns: (status, reason)
         """
-        body = {'stack_name': self.stack, 'timeout_mins': 5, **more}
-        body['template'] = template(resources)
-        answer = self.orchestration().post('/stacks', json=body)
+        self.start_stack(resources, **more)
+        return self.wait_for_stack()
+
+    def start_stack(self, resources, **more):
+        """Create a stack without waiting; it is deleted after the test."""
+        answer = self._post(resources, **more)
         self.assertEqual(201, answer.status_code, answer.text)
         self.addCleanup(self.delete_stack)
-        return self.wait_for_stack()
+
+    def _post(self, resources, **more):
+        body = {'stack_name': self.stack, 'timeout_mins': 5, **more}
+        body['template'] = template(resources)
+        return self.orchestration().post('/stacks', json=body)
 
     def invalid(self, resources, **more):
         """Return the error of a stack that cannot be created."""
-        body = {'stack_name': self.stack, **more}
-        body['template'] = template(resources)
-        answer = self.orchestration().post('/stacks', json=body)
+        answer = self._post(resources, **more)
         self.assertEqual(400, answer.status_code, answer.text)
         return answer.json()['error']['message']
 

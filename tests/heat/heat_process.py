@@ -52,7 +52,7 @@ def main(config_file):
 
 
 def _lock_for_each_transaction(engine):
-    """Let transactions of SQLite wait for each other, instead of failing.
+    """Make transactions of SQLite wait for each other, instead of failing.
 
     One that has read cannot write after another one has written.
     """

@@ -19,11 +19,7 @@ class TestKilledEngine(base.HeatTestCase):
         self.heat.kill()
 
     def create_stack_and_die(self, resources):
-        body = {'stack_name': self.stack, 'timeout_mins': 5}
-        body['template'] = base.template(resources)
-        answer = self.orchestration().post('/stacks', json=body)
-        self.assertEqual(201, answer.status_code, answer.text)
-        self.addCleanup(self.delete_stack)
+        self.start_stack(resources)
         self.eventually(lambda: self.heat.has_ended(), bool)
         self.heat.start()
 

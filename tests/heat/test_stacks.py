@@ -108,7 +108,7 @@ class TestDelete(base.HeatTestCase):
 
 
 class TestValues(base.HeatTestCase):
-    """What the descriptions of servers are made of."""
+    """Values of other resources, in the descriptions of servers."""
 
     def test_group_waits_for_values_of_other_resources(self):
         resources = {

@@ -148,8 +148,8 @@ class AllocationAudit:
                 models.Hold.status.notin_(
                     (states.Hold.RELEASING, states.Hold.RELEASED)
                 ),
-                # What a revision fills before it prepares its swap is the
-                # member's with that only.
+                # A revision fills some rows before it prepares its swap;
+                # their members own these only with that.
                 (models.Hold.status != states.Hold.WRITING)
                 | models.Hold.if_compensated.is_not(None),
             )

@@ -30,17 +30,26 @@ def find(stack, group):
     }
     later = _dependents(group, required)
     found = set()
-    for name in sorted(later - {group}):
-        rdef = definition.resource_definition(name)
-        kind = stack.env.registry.get_class_to_instantiate(
-            rdef.resource_type, resource_name=name
-        )
+    for name, kind, rdef in resources(stack):
+        if name not in later or name == group:
+            continue
         if issubclass(kind, nova_server.Server):
             properties = rdef.properties(kind.properties_schema, stack.context)
             found |= _of_server(name, properties, later)
         elif issubclass(kind, stack_resource.StackResource):
             found |= required[name] - later
     return found
+
+
+def resources(stack):
+    """Yield (name, class, definition) of each resource of a stack, by name."""
+    definition, registry = stack.defn, stack.env.registry
+    for name in sorted(definition.enabled_rsrc_names()):
+        rdef = definition.resource_definition(name)
+        kind = registry.get_class_to_instantiate(
+            rdef.resource_type, resource_name=name
+        )
+        yield name, kind, rdef
 
 
 def _dependents(group, required):

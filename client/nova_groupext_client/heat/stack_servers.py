@@ -44,7 +44,7 @@ class Level:
         :param group_id: what the hints of the servers resolve to
         :raises: StackValidationFailed
         """
-        for name, kind, rdef in self._resources():
+        for name, kind, rdef in requirements.resources(self._stack):
             where = (*self._where, name)
             if issubclass(kind, nova_server.Server):
                 if found := self._server(kind, rdef, where, group_id):
@@ -52,16 +52,6 @@ class Level:
             elif issubclass(kind, stack_resource.StackResource):
                 nested = self._nested(kind(name, rdef, self._stack), where)
                 yield from nested.servers(group_id)
-
-    def _resources(self):
-        """Yield (name, class, definition) of each resource, by name."""
-        definition, registry = self._stack.defn, self._stack.env.registry
-        for name in sorted(definition.enabled_rsrc_names()):
-            rdef = definition.resource_definition(name)
-            kind = registry.get_class_to_instantiate(
-                rdef.resource_type, resource_name=name
-            )
-            yield name, kind, rdef
 
     def _server(self, kind, rdef, where, group_id):
         """Return a Server, or None if it does not name the group."""

@@ -149,7 +149,7 @@ class TestCheckWatched(base.ProtocolTestCase):
         self.assertEqual(0, self.used(provider))
 
     def _check_beside(self, label, _about):
-        """Let another planner check just before a change, then die."""
+        """Run the check of another planner before a change, then die."""
         if label == 'POST':
             self.before_request = None
             self.check(0)
