@@ -18,8 +18,6 @@ import time
 
 import fixtures
 from nova import context as nova_context
-from nova.db.api import api as api_db
-from nova.db.api import models
 
 from nova_groupext.cloud import accounts
 from nova_groupext.cloud import cloud
@@ -28,6 +26,7 @@ from nova_groupext.cloud import with_groups
 from nova_groupext.conf import CONF
 from nova_groupext.objects.create import VRTCreate
 from nova_groupext.objects.planners import VRTPlanner
+from tests.benchmarks import builds
 from tests.benchmarks import sharing
 
 # Name of the servers that wait
@@ -137,7 +136,7 @@ class Creates(threading.Thread):
             for each in VRTCreate.list_rows(context):
                 stored = each.ends_at.timestamp() - LIMIT
                 self._began |= dict.fromkeys(each.server_uuids, stored)
-            still = being_built(context)
+            still = builds.building(context)
             now = time.time()
             for server, began in self._began.items():
                 if server not in still:
@@ -151,16 +150,6 @@ class Creates(threading.Thread):
         """Wait until only a number of servers are being built."""
         while self.number_waiting() > number:
             time.sleep(LOOK)
-
-
-@api_db.context_manager.reader
-def being_built(context):
-    """Return the ids of all servers that are neither in a cell nor in cell0.
-
-    The API's list of servers would cost more than the boots beside it.
-    """
-    found = context.session.query(models.BuildRequest.instance_uuid)
-    return {server for (server,) in found}
 
 
 def main(argv=None):

@@ -119,6 +119,7 @@ def _snapshot(group, current, wishes, excluded):
         classes={path: _class(path, each) for path, each in wishes.items()},
         class_of={path: path for path in wishes},
         gaps=types.SimpleNamespace(find=list),
+        host_manager=None,
     )
 
 

@@ -6,12 +6,10 @@ and some depend on what a host received just before. So each member is tested
 on its planned host, after the members before it were consumed there.
 
 Hosts are read again: while the solver ran, computes may have gone down, been
-disabled, or received other servers.
+disabled, or received other servers. Aggregates are those of the snapshot.
 """
 
 from oslo_utils import uuidutils
-
-from nova_groupext.scheduler.nova import hosts
 
 
 def rehearse(context, snapshot, placements, check_deadline):
@@ -24,7 +22,7 @@ def rehearse(context, snapshot, placements, check_deadline):
     :param placements: {path: MemberPlacement}
     :param check_deadline: called before each member; raises OutOfTime
     """
-    manager = hosts.HostManager()
+    manager = snapshot.host_manager
     uuids = {each.provider for each in placements.values()}
     hosts_now = manager.all_hosts(context, sorted(uuids))
     refused = set()

@@ -114,6 +114,7 @@ class _Reading:
             classes=classes,
             class_of=class_of,
             gaps=self._gaps,
+            host_manager=self._host_manager,
         )
 
     def _classify(self):

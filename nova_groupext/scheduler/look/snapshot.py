@@ -36,6 +36,7 @@ class Snapshot:
     :ivar classes: {class name: MemberClass}
     :ivar class_of: {member path: class name}
     :ivar gaps: reading_gaps.ReadingGaps of this reading
+    :ivar host_manager: the hosts.HostManager that has read the hosts
     """
 
     problem: problems.Problem
@@ -43,6 +44,7 @@ class Snapshot:
     classes: dict
     class_of: dict
     gaps: object
+    host_manager: object
 
     def class_of_member(self, path):
         return self.classes[self.class_of[path]]
