@@ -94,7 +94,9 @@ class VRTMemberController(wsgi.Controller):
         decreased = None
         if member_set != path:
             _check_is_last(group, member_set, path)
-            decreased = _decrease(node['members'][name])
+            decreased = node['members'][name]
+            if not (keep_server and _has_beyond_count(group, member_set)):
+                decreased = _decrease(decreased)
         if decreased is None:
             del node['members'][name]
         else:
@@ -228,6 +230,21 @@ def _check_is_last(group, member_set, path):
             'to give another one up, release it, or delete its server if it '
             'has one',
         )
+
+
+def _has_beyond_count(group, member_set):
+    """Check whether more members have a place than their set describes.
+
+    One that is let go is then one of these: grown, or leaving.
+    """
+    placed = [
+        each
+        for each in group.members
+        if each.member_set == member_set
+        and not each.is_successor
+        and each.status in states.MEMBER_PLACED
+    ]
+    return len(placed) > placed[0].described.wanted if placed else False
 
 
 def _decrease(present):

@@ -113,7 +113,8 @@ def revised(
     :param draft: its member sets are resolved; its members do not matter
     :param adopted: {path: uuid} of the servers that members get by it
     :param removed: path of a member that it removes, whatever server it has
-    :param drops_servers: whether servers that are too many leave at once
+    :param drops_servers: whether servers that are too many leave at once,
+        unless one member is removed: then the others are leaving as before
     :returns: [(path, path of the member set, path that it succeeds)] in the
         order of the draft; servers of member sets that it leaves out are last
     """
@@ -132,7 +133,7 @@ def revised(
         for each in draft.member_sets
     }
     revising.revise(roster, member_sets)
-    if drops_servers:
+    if drops_servers and removed is None:
         _remove_leaving(roster)
     rows = {member.id: member for member in group.members}
     return [

@@ -151,6 +151,43 @@ class TestRevising(growing.GrowingCase):
             del expected[path]
             self.assertEqual(expected, self.servers())
 
+    def test_leaving_server_that_is_let_go_takes_no_other_along(self):
+        self.hold_workers(3, None)
+        servers = [self.grow() for _number in range(3)]
+        self.put(2)
+
+        self.let_go('w-2')
+
+        self.assertEqual({'w-0': 'ACTIVE', 'w-1': 'ACTIVE'}, self.statuses())
+        self.put(1)
+        self.let_go('w-0')
+        self.assertEqual({'w-1': servers[1].id}, self.servers())
+        self.assertEqual({'w-1': 'ACTIVE'}, self.statuses())
+
+    def test_other_leaving_servers_stay_when_one_is_let_go(self):
+        self.hold_workers(3, None)
+        for _number in range(3):
+            self.grow()
+        self.put(1)
+
+        self.let_go('w-2')
+
+        self.assertEqual({'w-0': 'ACTIVE', 'w-1': 'LEAVING'}, self.statuses())
+
+    def test_grown_server_that_is_let_go_leaves_the_count(self):
+        self.hold_workers(2, 4)
+        for _number in range(3):
+            self.grow()
+
+        self.let_go('w-1')
+
+        self.assertEqual(
+            [('w-0', False), ('w-2', False)],
+            [(each['path'], each['grown']) for each in self.members()],
+        )
+        described = self.group(self.uuid)['topology']['members']['w']
+        self.assertEqual(2, described['count'])
+
     def test_new_name_waits_for_growth(self):
         self.hold_workers(1, 2)
         self.grow()

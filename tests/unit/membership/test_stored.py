@@ -263,15 +263,23 @@ class TestRevised(StoredCase):
         self.describe(count=1, max_count=4)
         draft = self.make(count=1, max_count=2)
 
-        for removed, stay in (
-            (None, ['workers/w-0', 'workers/w-1']),
-            ('workers/w-0', ['workers/w-1', 'workers/w-2']),
-        ):
-            revised = stored.revised(
-                self.group, draft, removed=removed, drops_servers=True
-            )
-            left = [each[0] for each in revised if each[0] != 'master']
-            self.assertEqual(stay, left)
+        revised = stored.revised(self.group, draft, drops_servers=True)
+
+        left = [each[0] for each in revised if each[0] != 'master']
+        self.assertEqual(['workers/w-0', 'workers/w-1'], left)
+
+    def test_others_that_are_leaving_stay_beside_one_that_is_removed(self):
+        self.change('workers/w-2', status=Member.ACTIVE)
+        self.describe(count=1)
+
+        revised = stored.revised(
+            *(self.group, self.make(count=1)),
+            removed='workers/w-0',
+            drops_servers=True,
+        )
+
+        left = [each[0] for each in revised if each[0] != 'master']
+        self.assertEqual(['workers/w-1', 'workers/w-2'], left)
 
     def test_member_that_adopts_a_server_keeps_its_path(self):
         self.change('workers/w-2', status=Member.TENTATIVE)
