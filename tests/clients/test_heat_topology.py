@@ -18,9 +18,8 @@ def server(path, units=None, **description):
 
 
 class TestBuild(base.BaseTestCase):
-    def build(self, *servers, groups=None, **more):
-        arguments = {'policies': None, 'relationships': None, **more}
-        return topology.build(servers, groups, **arguments)
+    def build(self, *servers, **properties):
+        return topology.build(servers, **properties)
 
     def test_single_server_is_a_member_that_may_be_replaced(self):
         built = self.build(server('db'))
@@ -82,25 +81,58 @@ class TestBuild(base.BaseTestCase):
         self.assertEqual([apart], groups['web']['policies'])
         self.assertEqual(['web'], [*groups['web']['members']])
 
-    def test_members_of_a_group_say_what_servers_cannot(self):
-        groups = {'g': {'members': {'w': {'min_count': 1, 'max_surge': 7}}}}
+    def test_property_members_tells_what_servers_cannot(self):
+        told = {'g/w': {'min_count': 1, 'max_surge': 7}}
         webs = units('webs')
         built = self.build(
-            server('g/w-0', webs), server('g/w-1', webs), groups=groups
+            server('g/w-0', webs), server('g/w-1', webs), members=told
         )
 
         self.assertEqual(
             {**SMALL, 'count': 2, 'min_count': 1, 'max_surge': 7},
             built['groups']['g']['members']['w'],
         )
-        self.assertNotIn('count', groups['g']['members']['w'])
 
-    def test_servers_of_a_set_with_other_flavors_are_refused(self):
-        error = self.assertRaises(
-            topology.Mismatch,
-            self.build,
-            server('w'),
-            server('w', flavor='m1.large'),
+    def test_successors_that_exist_are_beside_the_surge(self):
+        webs = units('webs', batch=1)
+        servers = [server('g/w-0', webs), server('g/w-1', webs), server('d-1')]
+
+        built = self.build(*servers, successors=['g/w-1', 'g/w-0', 'd-1'])
+
+        found = built['groups']['g']['members']['w'], built['members']['d-1']
+        self.assertEqual([4, 2], [each['max_surge'] for each in found])
+
+    def refusal(self, *servers, **properties):
+        return str(
+            self.assertRaises(
+                topology.Mismatch, self.build, *servers, **properties
+            )
         )
 
-        self.assertIn('flavor', str(error))
+    def test_members_that_no_server_is_are_refused(self):
+        text = self.refusal(server('a'), members={'b': {'min_count': 1}})
+
+        self.assertIn('no server is b', text)
+
+    def test_members_with_what_servers_tell_are_refused(self):
+        for told, word in (({'count': 2}, 'count is none of'), (3, 'a map')):
+            with self.subTest(told):
+                text = self.refusal(server('a'), members={'a': told})
+
+                self.assertIn('members.a', text)
+                self.assertIn(word, text)
+
+    def test_subgroups_with_members_are_refused(self):
+        for inner, word in (({'members': {}}, '"members"'), (None, 'a map')):
+            with self.subTest(inner):
+                groups = {'g': {'groups': {'h': inner}}}
+
+                text = self.refusal(server('a'), groups=groups)
+
+                self.assertIn('groups.g.groups.h', text)
+                self.assertIn(word, text)
+
+    def test_servers_of_a_set_with_other_flavors_are_refused(self):
+        text = self.refusal(server('w'), server('w', flavor='m1.large'))
+
+        self.assertIn('flavor', text)

@@ -3,27 +3,26 @@
 
 from keystoneauth1 import adapter
 from testtools import content
-import yaml
 
 from nova_groupext.cloud import hosts
 from nova_groupext.db import models
 from nova_groupext.objects import states
 from nova_groupext.objects.hold import VRTHold
+from nova_groupext.scheduler.follow import server_changes
 from tests.functional import base
+from tests.heat import hot
 from tests.heat import process
 
-VERSION = '2021-04-16'
 ENDED = ('COMPLETE', 'FAILED')
 
 
-class HeatTestCase(base.GroupTestCase):
+class HeatTestCase(base.StepTestCase):
     """A test of stacks. After it, nothing of them is left in Placement."""
 
     HOSTS = tuple(
         hosts.Host(f'cmp-{number}', f'r{number % 3}', 'az1', vcpus=4)
         for number in range(6)
     )
-    PARTS = base.WITHOUT_REAPER
 
     @classmethod
     def setUpClass(cls):
@@ -66,7 +65,7 @@ class HeatTestCase(base.GroupTestCase):
 
     def _post(self, resources, **more):
         body = {'stack_name': self.stack, 'timeout_mins': 5, **more}
-        body['template'] = template(resources)
+        body['template'] = hot.template(resources)
         return self.orchestration().post('/stacks', json=body)
 
     def invalid(self, resources, **more):
@@ -77,7 +76,11 @@ class HeatTestCase(base.GroupTestCase):
 
     def update_stack(self, resources, **more):
         """Update the stack and wait; return how that ended."""
-        body = {'template': template(resources), 'timeout_mins': 5, **more}
+        body = {
+            'template': hot.template(resources),
+            'timeout_mins': 5,
+            **more,
+        }
         answer = self.orchestration().put(self._url(), json=body)
         self.assertEqual(202, answer.status_code, answer.text)
         return self.wait_for_stack()
@@ -122,6 +125,12 @@ class HeatTestCase(base.GroupTestCase):
         )
         return shown['stack_status'], shown['stack_status_reason']
 
+    def follow(self):
+        """Do what the reaper's next round would do."""
+        server_changes.follow_servers(
+            self.context, self.placement_client, self.leases
+        )
+
     def the_group(self):
         """Return the only group of the project."""
         answer = self.api().get(f'{base.GROUPS}/detail')
@@ -139,45 +148,3 @@ class HeatTestCase(base.GroupTestCase):
         return {
             each.id: each for each in self.cloud.nova('demo').servers.list()
         }
-
-
-def template(resources, **sections):
-    """Return a template as text.
-
-    :param resources: a dictionary, or the whole template
-    """
-    if isinstance(resources, str):
-        return resources
-    return yaml.safe_dump(
-        {'heat_template_version': VERSION, 'resources': resources, **sections}
-    )
-
-
-def group(**properties):
-    return {'type': 'OS::Nova::VRTGroup', 'properties': properties}
-
-
-def server(path, group='group', **properties):
-    """Return the definition of a server that is a member."""
-    return {
-        'type': 'OS::Nova::Server',
-        'properties': {
-            'flavor': 'm1.tiny',
-            'image': 'cirros',
-            'networks': [{'allocate_network': 'none'}],
-            'scheduler_hints': {
-                'vrt_group': {'get_resource': group},
-                'vrt_member': path,
-            },
-            **properties,
-        },
-    }
-
-
-def many(count, definition, **more):
-    """Return a ResourceGroup of servers."""
-    return {
-        'type': 'OS::Heat::ResourceGroup',
-        'properties': {'count': count, 'resource_def': definition},
-        **more,
-    }

@@ -21,6 +21,7 @@ plugin_dirs = {plugins}
 region_name_for_services = RegionOne
 heat_metadata_server_url = {url}
 auth_encryption_key = 0123456789abcdef0123456789abcdef
+enable_stack_abandon = true
 [database]
 connection = sqlite:///{state}/heat.sqlite?timeout=60
 [paste_deploy]

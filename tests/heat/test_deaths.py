@@ -3,6 +3,7 @@
 
 from nova_groupext.api import groups
 from tests.heat import base
+from tests.heat import hot
 
 
 class TestKilledEngine(base.HeatTestCase):
@@ -24,7 +25,7 @@ class TestKilledEngine(base.HeatTestCase):
         self.heat.start()
 
     def test_its_group_is_found_by_the_next_update(self):
-        resources = {'group': base.group(), 'a': base.server('a')}
+        resources = {'group': hot.group(), 'a': hot.server('a')}
         self.create_stack_and_die(resources)
         uuid = self.the_group()['id']
 
@@ -35,9 +36,7 @@ class TestKilledEngine(base.HeatTestCase):
         self.assertEqual({'a': 'ACTIVE'}, self.statuses())
 
     def test_its_group_is_deleted_with_the_stack(self):
-        self.create_stack_and_die(
-            {'group': base.group(), 'a': base.server('a')}
-        )
+        self.create_stack_and_die({'group': hot.group(), 'a': hot.server('a')})
 
         self.delete_stack()
 

@@ -2,6 +2,7 @@
 """Autoscaling groups: the group of their servers grows and shrinks."""
 
 from tests.heat import base
+from tests.heat import hot
 
 APART = {'type': 'anti-affinity', 'scope': 'host'}
 
@@ -32,9 +33,9 @@ def policy(adjustment):
 
 def resources(minimum=1, maximum=3, **more):
     return {
-        'group': base.group(groups={'workers': {'policies': [APART]}}),
+        'group': hot.group(groups={'workers': {'policies': [APART]}}),
         'workers': scaled(
-            minimum, maximum, base.server('workers/worker'), **more
+            minimum, maximum, hot.server('workers/worker'), **more
         ),
         'more': policy(1),
         'fewer': policy(-1),

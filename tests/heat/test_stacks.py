@@ -2,12 +2,13 @@
 """Creating, updating and deleting stacks with a group."""
 
 from tests.heat import base
+from tests.heat import hot
 
 APART = {'type': 'anti-affinity', 'scope': 'host'}
 SHOP = {
-    'group': base.group(groups={'web': {'policies': [APART]}}),
-    'db': base.server('db'),
-    'webs': base.many(3, base.server('web/web-%index%')),
+    'group': hot.group(groups={'web': {'policies': [APART]}}),
+    'db': hot.server('db'),
+    'webs': hot.many(3, hot.server('web/web-%index%')),
 }
 
 
@@ -34,8 +35,8 @@ class TestCreate(base.HeatTestCase):
         apart = {'policies': [APART]}
         status, reason = self.create_stack(
             {
-                'group': base.group(groups={'web': apart}),
-                'webs': base.many(7, base.server('web/web-%index%')),
+                'group': hot.group(groups={'web': apart}),
+                'webs': hot.many(7, hot.server('web/web-%index%')),
             }
         )
 
@@ -48,7 +49,10 @@ class TestCreate(base.HeatTestCase):
     def test_refused_update_leaves_the_group_as_it_is(self):
         self.create_stack(SHOP)
 
-        more = {**SHOP, 'webs': base.many(7, base.server('web/web-%index%'))}
+        more = {
+            **SHOP,
+            'webs': hot.many(7, hot.server('web/web-%index%')),
+        }
         status, reason = self.update_stack(more)
 
         self.assertEqual('UPDATE_FAILED', status)
@@ -57,7 +61,7 @@ class TestCreate(base.HeatTestCase):
         self.assertEqual(['ACTIVE'] * 4, [*self.statuses().values()])
 
     def test_group_without_servers_is_invalid(self):
-        text = self.invalid({'group': base.group()})
+        text = self.invalid({'group': hot.group()})
 
         self.assertIn('No server names the group', text)
 
@@ -67,7 +71,10 @@ class TestUpdate(base.HeatTestCase):
         self.create_stack(SHOP)
         group = self.the_group()
 
-        more = {**SHOP, 'webs': base.many(4, base.server('web/web-%index%'))}
+        more = {
+            **SHOP,
+            'webs': hot.many(4, hot.server('web/web-%index%')),
+        }
         status = self.update_stack(more)
 
         self.assertEqual('UPDATE_COMPLETE', status[0], status)
@@ -88,7 +95,10 @@ class TestUpdate(base.HeatTestCase):
     def test_removed_servers_are_no_members_any_more(self):
         self.create_stack(SHOP)
 
-        fewer = {**SHOP, 'webs': base.many(1, base.server('web/web-%index%'))}
+        fewer = {
+            **SHOP,
+            'webs': hot.many(1, hot.server('web/web-%index%')),
+        }
         status = self.update_stack(fewer)
 
         self.assertEqual('UPDATE_COMPLETE', status[0], status)
@@ -112,12 +122,12 @@ class TestValues(base.HeatTestCase):
 
     def test_group_waits_for_values_of_other_resources(self):
         resources = {
-            'group': base.group(),
+            'group': hot.group(),
             'size': {
                 'type': 'OS::Heat::Value',
                 'properties': {'value': 'm1.tiny'},
             },
-            'a': base.server('a', flavor={'get_attr': ['size', 'value']}),
+            'a': hot.server('a', flavor={'get_attr': ['size', 'value']}),
         }
 
         status = self.create_stack(resources)
@@ -129,9 +139,9 @@ class TestValues(base.HeatTestCase):
     def test_value_that_depends_on_the_group_is_invalid(self):
         value = {'get_attr': ['a', 'name']}
         resources = {
-            'group': base.group(),
-            'a': base.server('a'),
-            'b': base.server('b', availability_zone=value),
+            'group': hot.group(),
+            'a': hot.server('a'),
+            'b': hot.server('b', availability_zone=value),
         }
 
         text = self.invalid(resources)
@@ -145,7 +155,7 @@ class TestValues(base.HeatTestCase):
             if hints := each['properties'].get('scheduler_hints'):
                 hints['vrt_group'] = {'get_param': 'group'}
         parameters = {'group': {'type': 'string'}}
-        text = base.template(resources, parameters=parameters)
+        text = hot.template(resources, parameters=parameters)
         return {
             'type': 'nested.yaml',
             'properties': {'group': {'get_resource': 'group'}},
@@ -156,19 +166,23 @@ class TestValues(base.HeatTestCase):
             'type': 'OS::Heat::Value',
             'properties': {'value': 'm1.tiny'},
         }
-        b = base.server('b', flavor={'get_attr': ['size', 'value']})
+        b = hot.server('b', flavor={'get_attr': ['size', 'value']})
         nested, files = self.nest({'size': size, 'b': b})
 
-        text = self.invalid({'group': base.group(), 'b': nested}, files=files)
+        text = self.invalid({'group': hot.group(), 'b': nested}, files=files)
 
         for word in ('resources.b.b', 'flavor', 'size'):
             self.assertIn(word, text)
 
     def test_servers_of_a_nested_stack_are_members(self):
-        nested, files = self.nest({'b': base.server('inner/b')})
+        nested, files = self.nest({'b': hot.server('inner/b')})
 
         status = self.create_stack(
-            {'group': base.group(), 'a': base.server('a'), 'b': nested},
+            {
+                'group': hot.group(),
+                'a': hot.server('a'),
+                'b': nested,
+            },
             files=files,
         )
 

@@ -50,7 +50,8 @@ class Level:
                 if found := self._server(kind, rdef, where, group_id):
                     yield found
             elif issubclass(kind, stack_resource.StackResource):
-                nested = self._nested(kind(name, rdef, self._stack), where)
+                resource = self._resource(name, kind, rdef)
+                nested = self._nested(resource, where)
                 yield from nested.servers(group_id)
 
     def _server(self, kind, rdef, where, group_id):
@@ -98,7 +99,6 @@ class Level:
 
     def _nested(self, nested, where):
         """Return the Level of a nested stack as it will be."""
-        self._load(nested)
         units = self._units
         if isinstance(nested, autoscaling_group.AutoScalingResourceGroup):
             size = _desired_size(nested)
@@ -119,11 +119,16 @@ class Level:
         )
         return Level(stack, nested.resource_id, self._is_final, where, units)
 
-    def _load(self, nested):
-        """Give a resource the state that is stored, if it exists."""
+    def _resource(self, name, kind, rdef):
+        """Return the resource of a nested stack, as it is stored."""
+        if not self._where and not self._stack.in_convergence_check:
+            # Heat has made the resources of the whole stack.
+            return self._stack[name]
+        nested = kind(name, rdef, self._stack)
         for row in self._rows.values():
-            if row.name == nested.name and row.physical_resource_id:
+            if row.name == name and row.physical_resource_id:
                 nested._load_data(row)
+        return nested
 
     @functools.cached_property
     def _rows(self):

@@ -5,7 +5,10 @@ Nothing here knows Heat.
 """
 
 import collections
+from collections.abc import Container
 from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
 import copy
 import dataclasses
@@ -16,6 +19,8 @@ _INDEX = re.compile(r'(.+)-\d+\Z')
 # Batches of units that exist beside the ones that they replace: with
 # ``min_in_service`` near the size, Heat makes room for a batch first.
 _SURGE = 2
+# What templates may tell of a member beside its servers.
+_TOLD = ('min_count', 'max_surge')
 
 Node = dict[str, Any]
 
@@ -51,19 +56,23 @@ class Server:
 
 
 class Mismatch(ValueError):
-    """Servers of one counted member have different descriptions."""
+    """The servers and the group's properties contradict each other."""
 
 
 def build(
     servers: Iterable[Server],
-    groups: Node | None,
-    policies: list[Node] | None,
-    relationships: list[Node] | None,
+    groups: Mapping[str, Node] | None = None,
+    members: Mapping[str, Node] | None = None,
+    policies: list[Node] | None = None,
+    relationships: list[Node] | None = None,
+    successors: Iterable[str] = (),
 ) -> Node:
     """Return a topology in the form of the API.
 
-    :param groups: {name: subgroup}, in the form of the API, except that their
-        members have only what the servers do not tell
+    :param groups: {name: subgroup}, in the form of the API, without members
+    :param members: {path: what the servers do not tell of the member}
+    :param successors: paths of the members that have a successor: so many
+        more servers may exist
     :raises: Mismatch
     """
     topology: Node = {
@@ -71,14 +80,67 @@ def build(
         'policies': policies or [],
         'relationships': relationships or [],
     }
-    for path, alike in _member_sets(servers).items():
+    _check_groups(topology)
+    sets = _member_sets(servers)
+    told = members or {}
+    _check_members(told, sets)
+    replaced = collections.Counter(_set_of(path, sets) for path in successors)
+    for path, alike in sets.items():
         *above, name = path.split('/')
         node = topology
         for group in above:
             node = node.setdefault('groups', {}).setdefault(group, {})
-        members = node.setdefault('members', {})
-        members[name] = {**_member(alike), **(members.get(name) or {})}
+        member = {**_member(alike), **told.get(path, {})}
+        member['max_surge'] += replaced[path]
+        node.setdefault('members', {})[name] = member
     return topology
+
+
+def policies(
+    node: Node, where: tuple[str | int, ...] = ()
+) -> Iterator[tuple[tuple[str | int, ...], Node]]:
+    """Yield (names and indexes that lead to it, policy) of all policies."""
+    for number, each in enumerate(node.get('policies') or ()):
+        if isinstance(each, dict):
+            yield (*where, 'policies', number), each
+    for number, each in enumerate(node.get('relationships') or ()):
+        if isinstance(each, dict):
+            yield from policies(each, (*where, 'relationships', number))
+    for name, group in (node.get('groups') or {}).items():
+        yield from policies(group, (*where, 'groups', name))
+
+
+def _check_groups(node: Node, path: str = 'groups') -> None:
+    """Check that the properties describe no server.
+
+    :raises: Mismatch
+    """
+    for name, group in (node.get('groups') or {}).items():
+        if not isinstance(group, dict):
+            raise Mismatch(f'{path}.{name} must be a map')
+        if 'members' in group:
+            raise Mismatch(
+                f'{path}.{name}: members are the servers that name the group; '
+                'the property "members" has what these do not tell'
+            )
+        _check_groups(group, f'{path}.{name}.groups')
+
+
+def _check_members(told: Mapping[str, Node], sets: Container[str]) -> None:
+    """Check that the properties tell only what no server tells.
+
+    :raises: Mismatch
+    """
+    for path, member in told.items():
+        if path not in sets:
+            raise Mismatch(f'members: no server is {path}')
+        if not isinstance(member, dict):
+            raise Mismatch(f'members.{path} must be a map')
+        if unknown := member.keys() - set(_TOLD):
+            raise Mismatch(
+                f'members.{path}: {min(unknown)} is none of '
+                f'{", ".join(_TOLD)}; the rest is read from the servers'
+            )
 
 
 def _member_sets(servers: Iterable[Server]) -> dict[str, list[Server]]:
@@ -91,8 +153,17 @@ def _member_sets(servers: Iterable[Server]) -> dict[str, list[Server]]:
 
 def _stem(server: Server) -> str:
     """Return the path of a server's member set."""
-    match = _INDEX.match(server.path) if server.units else None
-    return match[1] if match else server.path
+    return _without_index(server.path) if server.units else server.path
+
+
+def _set_of(member: str, sets: Container[str]) -> str:
+    """Return the path of the member set of a member."""
+    return member if member in sets else _without_index(member)
+
+
+def _without_index(path: str) -> str:
+    match = _INDEX.match(path)
+    return match[1] if match else path
 
 
 def _member(servers: Sequence[Server]) -> Node:

@@ -5,28 +5,25 @@
    the group in their hints: see stack_servers and topology.
 2. One POST describes the group; the client token is the resource's uuid, so
    that an engine that dies before it has stored the id loses nothing.
-3. Each stack update describes the group anew and sends at most one PUT.
+3. Each stack update describes the group anew and sends at most one PUT, none
+   if that asks for nothing new, see revising.
 4. The servers refer to the group, so Heat creates them afterwards, and deletes
    them before it.
 """
 
-import contextlib
 import json
 
 from heat.common import exception
 from heat.engine import attributes
-from heat.engine import node_data
 from heat.engine import properties
 from heat.engine import resource
-from heat.engine import stk_defn
 
 from nova_groupext_client.heat import client_plugin
+from nova_groupext_client.heat import definition
 from nova_groupext_client.heat import failures
 from nova_groupext_client.heat import requirements
-from nova_groupext_client.heat import stack_servers
-from nova_groupext_client.heat import topology
+from nova_groupext_client.heat import revising
 
-FAILURES = ('REFUSED', 'UNDECIDED', 'ERROR')
 # Key of the stored definition that was sent last.
 _SENT = 'sent'
 
@@ -44,6 +41,7 @@ class VRTGroup(resource.Resource):
         DESCRIPTION,
         POLICIES,
         GROUPS,
+        MEMBERS,
         RELATIONSHIPS,
         EXPIRES_IN,
     ) = (
@@ -51,11 +49,17 @@ class VRTGroup(resource.Resource):
         'description',
         'policies',
         'groups',
+        'members',
         'relationships',
         'expires_in',
     )
 
-    ATTRIBUTES = (STATUS, MEMBERS) = ('status', 'members')
+    ATTRIBUTES = (STATUS, ALL_MEMBERS, REFUSAL, DESCRIBED) = (
+        'status',
+        'members',
+        'refusal',
+        'description',
+    )
 
     properties_schema = {
         NAME: properties.Schema(
@@ -74,7 +78,13 @@ class VRTGroup(resource.Resource):
         GROUPS: properties.Schema(
             properties.Schema.MAP,
             'Subgroups by name, each with policies, relationships and groups '
-            'of its own, and members: what servers do not tell of them.',
+            'of its own.',
+            update_allowed=True,
+        ),
+        MEMBERS: properties.Schema(
+            properties.Schema.MAP,
+            'What the servers do not tell of members, by path: min_count and '
+            'max_surge.',
             update_allowed=True,
         ),
         RELATIONSHIPS: properties.Schema(
@@ -92,33 +102,55 @@ class VRTGroup(resource.Resource):
 
     attributes_schema = {
         STATUS: attributes.Schema('Status of the group.'),
-        MEMBERS: attributes.Schema(
+        ALL_MEMBERS: attributes.Schema(
             'Members with their status, server and domains.',
             type=attributes.Schema.LIST,
+        ),
+        REFUSAL: attributes.Schema(
+            'Why the group, or its last revision, cannot be placed, and what '
+            'would help.',
+            type=attributes.Schema.MAP,
+        ),
+        DESCRIBED: attributes.Schema(
+            'Definition of the group, as it was read from the stack.',
+            type=attributes.Schema.MAP,
         ),
     }
 
     default_client_name = client_plugin.NAME
 
+    # Another group would replace all servers.
+    always_replace_on_check_failed = False
+
+    # The definition that _needs_update() has found to be due.
+    _due = None
+
+    @classmethod
+    def is_service_available(cls, context):
+        is_available, reason = super().is_service_available(context)
+        if is_available:
+            plugin = context.clients.client_plugin(client_plugin.NAME)
+            reason = plugin.missing()
+        return not reason, reason
+
     def validate(self):
         super().validate()
-        self._describe(self.properties, is_final=False)
+        described = self._describe(self.properties, is_final=False)
+        definition.check_policies(self, described['topology'])
 
     def add_dependencies(self, deps):
         for name in sorted(requirements.find(self.stack, self.name)):
             deps += (self, self.stack[name])
 
     def handle_create(self):
-        definition = self._describe(self.properties)
-        group = self.client().create_group(
-            client_token=self.uuid, **definition
-        )
+        described = self._describe(self.properties)
+        group = self.client().create_group(client_token=self.uuid, **described)
         self.resource_id_set(group.id)
-        self._store(definition)
+        self._store(described)
 
     def check_create_complete(self, _group):
         group = self.client().get_group(self.resource_id)
-        self._check(group.status, group)
+        self._check(group)
         return group.status != 'PLANNING'
 
     def _needs_update(self, after, before, after_props, before_props, *rest):
@@ -126,22 +158,27 @@ class VRTGroup(resource.Resource):
             after, before, after_props, before_props, *rest
         ):
             return True
-        # Of a preview nobody asks the servers.
-        return self.stack.in_convergence_check and self._differs(after_props)
+        if not self.stack.in_convergence_check:
+            # A preview asks nobody.
+            return False
+        self._due = self._revision(after_props)
+        return self._due is not None
 
     def needs_replace_failed(self):
         """Replace the group only if there is none."""
         self._find()
-        return self.resource_id is None
+        return self.resource_id is None or self._get() is None
 
     def handle_update(self, json_snippet, tmpl_diff, prop_diff):
         self.properties = json_snippet.properties(
             self.properties_schema, self.context
         )
-        definition = self._describe(self.properties)
-        return {'definition': definition, 'is_sent': False}
+        due = self._due or self._revision(self.properties)
+        return due and {'definition': due, 'is_sent': False}
 
     def check_update_complete(self, update):
+        if update is None:
+            return True
         client = self.client()
         if not update['is_sent']:
             group = client.get_group(self.resource_id)
@@ -156,16 +193,23 @@ class VRTGroup(resource.Resource):
         group = client.get_group(self.resource_id)
         if group.is_planning:
             return False
-        revision = group.revision
-        self._check((revision or {}).get('status', group.status), group)
+        self._check(group)
         self._store(update['definition'])
         return True
+
+    def handle_check(self):
+        self.client().get_group(self.resource_id)
 
     def _find(self):
         """Find the group of an engine that died before it stored the id."""
         if self.resource_id is None and self.uuid is not None:
             for group in self.client().groups(client_token=self.uuid):
                 self.resource_id_set(group.id)
+
+    def _get(self):
+        """Return the VrtGroup of the SDK, None if it was deleted."""
+        with self.client_plugin().ignore_not_found:
+            return self.client().get_group(self.resource_id)
 
     def handle_delete(self):
         self._find()
@@ -176,77 +220,38 @@ class VRTGroup(resource.Resource):
     def _resolve_attribute(self, name):
         if self.resource_id is None:
             return None
-        return getattr(self.client().get_group(self.resource_id), name)
+        if name == self.DESCRIBED:
+            return self._sent()
+        group = self.client().get_group(self.resource_id)
+        if name == self.REFUSAL:
+            return (group.revision or {}).get('refusal') or group.refusal
+        return getattr(group, name)
 
-    def _check(self, status, group):
+    def _check(self, group):
         """Raise the reason why a group or its revision was not planned."""
-        if status in FAILURES:
+        if revising.has_failed(group):
             raise exception.Error(failures.explain(group))
 
-    def _differs(self, props):
-        """Check whether the group has to be described again."""
-        return self.data().get(_SENT) != _text(self._describe(props))
+    def _revision(self, props):
+        """Return the definition that an update has to send, or None.
 
-    def _store(self, definition):
-        self.data_set(_SENT, _text(definition))
-
-    def _describe(self, props, *, is_final=True):
-        """Return the group's attributes in the form of the API.
-
-        :param props: properties of the resource
-        :param is_final: whether all values are known that it is made of
-        :raises: StackValidationFailed
+        :raises: UpdateReplace if the group was deleted
         """
-        group_id = self.resource_id or f'{self.stack.id}/{self.name}'
-        with self._known_as(group_id):
-            level = stack_servers.Level(self.stack, self.stack.id, is_final)
-            servers = list(level.servers(group_id))
-        if not servers:
-            raise exception.StackValidationFailed(
-                message='No server names the group in its scheduler_hints.',
-                resource=self,
-            )
-        try:
-            described = topology.build(
-                servers,
-                props[self.GROUPS],
-                props[self.POLICIES],
-                props[self.RELATIONSHIPS],
-            )
-        except topology.Mismatch as exc:
-            raise exception.StackValidationFailed(
-                message=str(exc), resource=self
-            ) from exc
-        return {
-            'name': props[self.NAME] or self.physical_resource_name(),
-            'description': props[self.DESCRIPTION] or '',
-            'expires_in': props[self.EXPIRES_IN] or self.stack.timeout_secs(),
-            'topology': described,
-        }
+        group = self._get()
+        if group is None:
+            raise resource.UpdateReplace(self)
+        described = self._describe(props, group=group)
+        is_due = revising.is_due(group, self._sent(), described)
+        return described if is_due else None
 
-    @contextlib.contextmanager
-    def _known_as(self, group_id):
-        """Make references to this resource resolve to a text."""
-        data = self.stack.defn._resource_data
-        before = data.get(self.name)
-        self._set_data(
-            node_data.NodeData(
-                *(self.id, self.name, self.uuid, group_id, {}),
-                *(self.action, self.status),
-            )
-        )
-        try:
-            yield
-        finally:
-            self._set_data(before)
+    def _store(self, described):
+        self.data_set(_SENT, json.dumps(described))
 
-    def _set_data(self, data):
-        stk_defn.update_resource_data(self.stack.defn, self.name, data)
+    def _sent(self):
+        """Return the definition that was accepted last, or None."""
+        sent = self.data().get(_SENT)
+        return sent and json.loads(sent)
 
-
-def _text(definition):
-    """Return what tells one definition from another.
-
-    The time for which it is held depends on the timeout of each update.
-    """
-    return json.dumps({**definition, 'expires_in': None}, sort_keys=True)
+    def _describe(self, props, **known):
+        """Return the group's attributes in the form of the API."""
+        return definition.describe(self, props, **known)

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Templates of Heat, read in its environment without a cloud."""
