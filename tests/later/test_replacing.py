@@ -8,6 +8,7 @@ import threading
 import fixtures
 from nova import exception as nova_exc
 from nova.conductor import manager
+from nova.scheduler.client import report
 from nova.virt import fake
 
 from nova_groupext.cloud import image
@@ -395,21 +396,37 @@ class TestAgain(growing.GrowingCase):
 
         self.assert_created_again()
 
-    def test_create_is_to_be_repeated_while_a_server_is_deleted(self):
-        goes_on = threading.Event()
-        destroy = fake.FakeDriver.destroy
+    def assert_to_be_repeated_in(self, owner, name):
+        """Check what a create gets while a deletion is at a function."""
+        comes, goes_on = threading.Event(), threading.Event()
+        function = getattr(owner, name)
 
         def wait(*args, **kwargs):
+            comes.set()
             goes_on.wait(60)
-            return destroy(*args, **kwargs)
+            return function(*args, **kwargs)
 
-        self.useFixture(
-            fixtures.MonkeyPatch('nova.virt.fake.FakeDriver.destroy', wait)
+        self.patch(owner, name, wait)
+        server = self.grow()
+        server.delete()
+        try:
+            self.assertTrue(comes.wait(60))
+            self.assert_refused(409)
+        finally:
+            goes_on.set()
+        self.eventually(
+            self.cloud.nova('demo').servers.list,
+            lambda found: server not in found,
         )
-        self.grow().delete()
-        self.addCleanup(goes_on.set)
 
-        self.assert_refused(409)
+    def test_create_is_to_be_repeated_while_a_server_is_deleted(self):
+        self.assert_to_be_repeated_in(fake.FakeDriver, 'destroy')
+
+    def test_create_is_to_be_repeated_while_a_record_is_deleted(self):
+        """Nova has set the final state, and its allocation is still there."""
+        self.assert_to_be_repeated_in(
+            report.SchedulerReportClient, 'delete_allocation_for_instance'
+        )
 
     def test_create_is_to_be_repeated_until_a_server_is_reclaimed(self):
         CONF.set_override('reclaim_instance_interval', 3600)

@@ -17,6 +17,9 @@ LOG = logging.getLogger(__name__)
 _BATCH_SIZE = 200
 
 _DELETING = (task_states.DELETING, task_states.SOFT_DELETING)
+# States of servers whose records are still there: in the second one Nova frees
+# the allocation first.
+_DELETED = (vm_states.SOFT_DELETED, vm_states.DELETED)
 
 
 class ServerOutcome(enum.Enum):
@@ -210,7 +213,7 @@ def _server(cell, instance):
         is_moving=is_busy or instance.vm_state == vm_states.RESIZED,
         is_shelved=instance.vm_state == vm_states.SHELVED_OFFLOADED,
         is_deleting=instance.task_state in _DELETING
-        or instance.vm_state == vm_states.SOFT_DELETED,
+        or instance.vm_state in _DELETED,
         flavor=instance.instance_type_id,
         image=instance.image_ref or '',
     )
