@@ -100,10 +100,33 @@ class DescriptionMismatch(Conflict):
 
 
 class TooFewRedeemable(Conflict):
+    """Fewer members under a path can get a server than were requested."""
+
     msg_fmt = _(
-        '%(requested)s servers requested, but only %(free)s of the %(total)s '
-        'members under %(member)s can be created now.'
+        '%(servers)s requested, but only %(free)s of the %(total)s members of '
+        '%(where)s can be created now%(why)s'
     )
+
+    def __init__(self, requested, member, members, free, why=None):
+        """Take the numbers and, if it is known, the reason.
+
+        :param member: path, '' for the whole group
+        :param members: all members under it
+        :param free: those that can get a server
+        """
+        total = sum(not each.is_successor for each in members)
+        super().__init__(
+            servers='1 server' if requested == 1 else f'{requested} servers',
+            free=len(free),
+            total=total,
+            where=member or 'the group',
+            why=f': {why}' if why else '.',
+        )
+        self._parts = (requested, member, members, free)
+
+    def because(self, why):
+        """Return the same error with its reason."""
+        return type(self)(*self._parts, why=why)
 
 
 class LimitExceeded(VRTException):
@@ -140,10 +163,16 @@ class TooManyWaiting(Conflict):
 
 class MemberLimitExceeded(VRTException):
     msg_fmt = _(
-        'The definition of the VRT group allows no more servers of '
-        '%(member)s: %(reason)s'
+        'The definition of the VRT group allows no more servers of %(where)s: '
+        '%(reason)s Delete a server, or raise max_count or max_surge.'
     )
     code = 403
+
+    def __init__(self, member, reason):
+        """Take the path, '' for the whole group, and what is in the way."""
+        super().__init__(
+            where=member or 'the group', reason=f'{reason.rstrip(".")}.'
+        )
 
 
 class PlacementRefused(VRTException):

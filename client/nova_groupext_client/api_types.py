@@ -137,6 +137,20 @@ class Violation(typing.TypedDict):
     policy: Policy
 
 
+class Resize(typing.TypedDict):
+    """A resize that a member's server needs: names of flavors."""
+
+    to: str
+    held: bool
+
+
+class Successor(typing.TypedDict):
+    """The server that succeeds that of a member."""
+
+    server_id: str
+    status: str
+
+
 class Member(typing.TypedDict):
     """A member of a group; only admins see its host.
 
@@ -149,6 +163,10 @@ class Member(typing.TypedDict):
     domains: dict[str, str]
     fault: Fault | None
     host: typing.NotRequired[str | None]
+    grown: typing.NotRequired[bool]
+    pending: typing.NotRequired[dict[str, dict[str, str]] | None]
+    resize: typing.NotRequired[Resize | None]
+    successor: typing.NotRequired[Successor | None]
 
 
 class Group(typing.Protocol):

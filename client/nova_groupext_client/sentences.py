@@ -130,6 +130,25 @@ def format_move(move: api_types.Move) -> str:
     return f'{move["path"]} ({move["server_id"]}) to {destination}'
 
 
+def format_changes(member: api_types.Member) -> str:
+    """Tell in what a member is not as its definition describes it."""
+    successor, pending = member.get('successor'), member.get('pending')
+    resize = member.get('resize')
+    parts = []
+    if member.get('grown'):
+        parts.append('grown')
+    if pending:
+        parts.append(f'{", ".join(pending["to"])} pending')
+    if resize:
+        held = 'held' if resize['held'] else 'not held'
+        parts.append(f'resize to {resize["to"]}, {held}')
+    if successor:
+        parts.append(
+            f'successor {successor["server_id"]} {successor["status"]}'
+        )
+    return '; '.join(parts)
+
+
 def format_policy(violation: api_types.Violation) -> str:
     """Name a violated policy and the part of the group that has it."""
     path = violation['at'] or 'the group'

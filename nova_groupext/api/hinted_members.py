@@ -21,12 +21,12 @@ from nova_groupext.objects.member import VRTMember
 from nova_groupext.scheduler.nova import servers
 from nova_groupext.solver.language import validation
 
-# Reasons why a path that no member has yet gets none now
+# Reasons why a path gets no member now
 CONFLICTS = {
-    creates.Obstacle.CHANGING: 'another server of its member set is being '
-    'deleted or replaced; retry',
-    creates.Obstacle.RELEASED: 'another member of its member set was '
-    'released; revise or replan the group',
+    creates.Obstacle.CHANGING: 'a server there is being deleted, or has a '
+    'successor; retry when it is gone',
+    creates.Obstacle.RELEASED: 'a member there was released; revise or replan '
+    'the group',
 }
 
 
@@ -66,10 +66,7 @@ def _check_held(context, members, path, server):
     ]
     if len(free) < _requested_number(server):
         raise exception.TooFewRedeemable(
-            requested=_requested_number(server),
-            member=path,
-            free=len(free),
-            total=len(members),
+            *(_requested_number(server), path, members, free)
         )
 
 
@@ -125,6 +122,8 @@ def _refuse(path, server, obstacle, error):
         raise exception.MemberStateConflict(
             member=path, status='absent', reason=CONFLICTS[obstacle]
         ) from error
+    if isinstance(error, exception.TooFewRedeemable):
+        raise error.because(CONFLICTS.get(obstacle)) from error
     raise error
 
 

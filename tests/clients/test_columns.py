@@ -7,6 +7,29 @@ from nova_groupext_client.osc import columns
 
 
 class TestColumns(base.BaseTestCase):
+    def test_members_are_shown_with_what_changes(self):
+        member = {'path': 'a', 'status': 'ACTIVE', 'server_id': 'id-0'}
+        other = {'from': {'image': 'x'}, 'to': {'image': 'y'}}
+        resize = {'from': 'm1.tiny', 'to': 'm1.small', 'held': True}
+        successor = {'server_id': 'id-1', 'status': 'BUILD'}
+        for changes, text in (
+            ({'grown': False, 'pending': None, 'successor': None}, ''),
+            ({'grown': True}, ' (grown)'),
+            ({'pending': other}, ' (image pending)'),
+            ({'resize': resize}, ' (resize to m1.small, held)'),
+            ({'successor': successor}, ' (successor id-1 BUILD)'),
+            (
+                {'grown': True, 'successor': successor},
+                ' (grown; successor id-1 BUILD)',
+            ),
+        ):
+            with self.subTest(text):
+                column = columns.Members([{**member, **changes}])
+
+                self.assertEqual(
+                    f'a ACTIVE id-0{text}', column.human_readable()
+                )
+
     def test_moves_are_data_for_programs_and_lines_for_people(self):
         domains = {'host': '9f3c', 'rack': '51aa'}
         moves = [

@@ -44,20 +44,22 @@ class TestMap(base.BaseTestCase):
                 member('web-1', 'r2', 'ACTIVE'),
                 member('web-2', 'r2', 'REDEEMING'),
                 member('db', 'r2', 'TENTATIVE', '9' * 56),
+                member('db-1', 'r2', 'LEAVING', '9' * 56),
             ),
             80,
         )
 
         self.assertEqual(
-            'shop: HELD, 4 of 4 members have a host\n'
+            'shop: HELD, 5 of 5 members have a host\n'
             'zone az1\n'
             '  rack r2\n'
             '    host 8ad174df:  web-1*  web-2~\n'
-            '    host 99999999:  db?\n'
+            '    host 99999999:  db?  db-1-\n'
             '  rack r10\n'
             '    host 8ad174df:  web-0\n'
             '\n'
-            '? planned, not held, ~ server is being created, * has a server\n',
+            '? planned, not held, ~ server is being created, * has a server, '
+            '- has a server that is to go\n',
             drawn,
         )
 

@@ -35,9 +35,11 @@ class TestGrowing(growing.GrowingCase):
         self.hold_workers(1, 2)
         self.grow(), self.grow()
 
-        message = self.assert_refused(403)
+        for path, where in (('w', 'of w: '), ('/', 'of the group: ')):
+            message = self.assert_refused(403, path)
 
-        self.assertIn('w', message)
+            self.assertIn(f'allows no more servers {where}', message)
+            self.assertIn('raise max_count or max_surge', message)
 
     def test_exact_name_is_given_to_the_new_member(self):
         self.hold_workers(1, 4)

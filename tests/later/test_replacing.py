@@ -95,7 +95,10 @@ class TestReplacing(growing.GrowingCase):
         self.grow(), self.grow('w-0')
 
         self.assert_refused(409, 'w-0')
-        self.assert_refused(409)
+        text = self.assert_refused(409, '/')
+
+        self.assertIn('0 of the 1 members of the group can be', text)
+        self.assertIn('has a successor; retry when it is gone', text)
 
     def test_server_without_surge_has_no_successor(self):
         self.hold_workers(1, 1)

@@ -8,11 +8,12 @@ from nova_groupext_client.drawing import places
 
 _INDENT = '  '
 # Held members have no mark.
-_MARKS = {'TENTATIVE': '?', 'REDEEMING': '~', 'ACTIVE': '*'}
+_MARKS = {'TENTATIVE': '?', 'REDEEMING': '~', 'ACTIVE': '*', 'LEAVING': '-'}
 _LEGEND = {
     '?': 'planned, not held',
     '~': 'server is being created',
     '*': 'has a server',
+    '-': 'has a server that is to go',
 }
 
 

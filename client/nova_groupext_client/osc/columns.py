@@ -17,13 +17,16 @@ class Counts(columns.FormattableColumn):
 
 
 class Members(columns.FormattableColumn):
-    """Members, one per line: path, status and server id."""
+    """Members, one per line: path, status, server id, and what changes."""
 
     def human_readable(self):
-        return '\n'.join(
-            ' '.join(filter(None, (m['path'], m['status'], m['server_id'])))
-            for m in self._value
-        )
+        return '\n'.join(map(_member, self._value))
+
+
+def _member(member):
+    changes = sentences.format_changes(member)
+    parts = (member['path'], member['status'], member['server_id'])
+    return ' '.join(filter(None, (*parts, changes and f'({changes})')))
 
 
 class Moves(columns.FormattableColumn):

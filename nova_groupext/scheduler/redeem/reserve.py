@@ -238,10 +238,7 @@ def _not_enough_members(path, members, free, server_uuids):
         error = exception.RedeemFailed(member=member.path, reason=reason)
         return TooFewHeld(error.format_message())
     error = exception.TooFewRedeemable(
-        requested=len(server_uuids),
-        member=path,
-        free=len(free),
-        total=len(members),
+        *(len(server_uuids), path, members, free)
     )
     return TooFewHeld(error.format_message())
 

@@ -91,7 +91,7 @@ class TestHints(base.GroupTestCase):
             (unknown, 'has no member', {'vrt_member': 'b'}, {}),
             (
                 too_many,
-                '3 servers requested, but only 2 of the 2',
+                '3 servers requested, but only 2 of the 2 members of a can be',
                 {'vrt_member': 'a'},
                 {'min_count': 3},
             ),

@@ -18,6 +18,7 @@ _SHOWN = (
     'expires_at',
     'members',
     'topology',
+    'subgroups',
     'fault',
     'refusal',
     'violations',
@@ -30,6 +31,7 @@ _ADMIN = ('cost', 'stats')
 _FORMATTERS = {
     'members': columns.Members,
     'topology': columns.Tree,
+    'subgroups': columns.Tree,
     'refusal': columns.Refusal,
     'violations': columns.Policies,
     'drift': columns.Policies,
