@@ -135,14 +135,21 @@ def _check_state(server):
 def _check_owner(context, member, server_uuid):
     """Refuse a server that belongs to another member."""
     for owner in VRTMember.list_by_servers(context, [server_uuid]):
-        if owner.id != member.id:
-            group = VRTGroup.get_owner(context, owner)
-            raise exception.ServerConflict(
-                server=server_uuid,
-                reason=f'it is already member {owner.path} of VRT group '
-                f'{group.uuid}; remove that member with keep_server '
-                '(--keep-server) first',
+        if owner.id == member.id:
+            continue
+        group = VRTGroup.get_owner(context, owner)
+        if owner.is_successor:
+            reason = (
+                f'it is a successor in VRT group {group.uuid}, and becomes '
+                f'{owner.succeeds or "a member"} when that server is gone'
             )
+        else:
+            reason = (
+                f'it is already member {owner.path} of VRT group '
+                f'{group.uuid}; remove that member with keep_server '
+                '(--keep-server) first'
+            )
+        raise exception.ServerConflict(server=server_uuid, reason=reason)
 
 
 def _differences(context, server, request):

@@ -100,6 +100,20 @@ class TestReplacing(growing.GrowingCase):
         self.assertIn('0 of the 1 members of the group can be', text)
         self.assertIn('has a successor; retry when it is gone', text)
 
+    def test_successor_cannot_be_adopted(self):
+        self.hold_workers(1, 2, max_surge=1)
+        self.grow()
+        successor = self.grow('w-0')
+        other = self.hold_group({'members': {'x': base.member()}})['id']
+
+        response = self.api().post(
+            f'{base.GROUPS}/{other}/action',
+            json={'adopt': {'servers': {'x': successor.id}}},
+        )
+
+        self.assertEqual(409, response.status_code, response.text)
+        self.assertIn('becomes w-0 when that server is gone', response.text)
+
     def test_server_without_surge_has_no_successor(self):
         self.hold_workers(1, 1)
         self.grow()
