@@ -72,4 +72,4 @@ def _with_surge(sent: Node, node: Node) -> Node:
 
 
 def _largest(*members: Node) -> int:
-    return max(each.get(_SURGE, 0) for each in members)
+    return max(int(each.get(_SURGE, 0)) for each in members)
