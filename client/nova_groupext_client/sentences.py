@@ -131,7 +131,7 @@ def format_move(move: api_types.Move) -> str:
 
 
 def format_changes(member: api_types.Member) -> str:
-    """Tell in what a member is not as its definition describes it."""
+    """Format what of a member is not as its definition describes it."""
     successor, pending = member.get('successor'), member.get('pending')
     resize = member.get('resize')
     parts = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether an update of a stack has to send the definition of its group.
+"""Checks whether an update of a stack has to send its group's definition.
 
 Nothing here knows Heat.
 """

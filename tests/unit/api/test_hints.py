@@ -265,7 +265,7 @@ class TestRefusals(HintsCase):
         ):
             self.assertRefused(
                 409,
-                f'but only 2 of the 3 members under {name} can be created',
+                f'but only 2 of the 3 members of {name} can be created now.',
                 server(member_hints, {'vrt_member': name}, **counts),
             )
 
@@ -286,7 +286,7 @@ class TestRefusals(HintsCase):
 
         self.assertRefused(
             409,
-            'another member of its member set was released',
+            'a member there was released; revise or replan',
             server(self.new_worker()),
         )
 
