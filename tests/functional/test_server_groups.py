@@ -84,6 +84,29 @@ class TestServerGroups(ServerGroupCase):
             old,
         )
 
+    def test_subgroup_shows_no_servers_of_others(self):
+        """Neither of the group, nor of one whose name begins alike."""
+        self.topology['groups']['frontend'] = {'members': {'x': base.member()}}
+        self.put_topology(self.topology)
+        frontend = self.group(self.uuid)['subgroups']['frontend']
+        self.ask(self.uuid), self.ask(frontend)
+        server = self.ask(self.front)
+
+        shown = self.shown(self.front).json()['server_group']
+
+        self.assertEqual([server.id], shown['members'])
+
+    def test_member_without_server_is_not_shown(self):
+        shown = self.shown(self.front).json()['server_group']
+
+        self.assertEqual([], shown['members'])
+
+    def test_other_requests_for_server_groups_are_answered_by_nova(self):
+        path = f'/os-server-groups/{self.front}'
+
+        self.assertEqual(404, self.api().delete(path).status_code)
+        self.assertEqual(404, self.api().get(f'{path}/x').status_code)
+
     def test_ids_of_subgroups_stay(self):
         self.topology['groups']['other'] = {'members': {'x': base.member()}}
 
@@ -108,10 +131,12 @@ class TestServerGroups(ServerGroupCase):
 
     def test_other_projects_do_not_see_the_group(self):
         for each in (self.uuid, self.front):
-            self.assertEqual(404, self.shown(each, user='other').status_code)
-            self.assertRaises(
-                nova_exc.BadRequest, self.ask, each, user='other'
-            )
+            # An admin may see groups of all projects, but use only his own.
+            for user in ('other', 'admin'):
+                self.assertEqual(404, self.shown(each, user=user).status_code)
+                self.assertRaises(
+                    nova_exc.BadRequest, self.ask, each, user=user
+                )
 
     def test_unknown_server_group_is_refused_by_nova(self):
         unknown = uuidutils.generate_uuid()
