@@ -94,14 +94,23 @@ class TestDescription(base.MembershipTestCase):
     def test_held_member_is_placed_anew_for_a_server_as_formerly_described(
         self,
     ):
-        self.describe(w=base.member_set(2))
+        for hint in ('w', 'w-1'):
+            self.describe(w=base.member_set(2))
+            self.create('w')
+            self.revise(w=base.member_set(2, request=base.BIG))
+
+            [choice] = self.choose(hint)
+
+            self.assertFalse(choice.is_held)
+            self.assertTrue(choice.member.is_pending)
+
+    def test_former_description_of_another_set_is_a_mismatch(self):
+        big = base.member_set(1, request=base.BIG)
+        self.describe(w=base.member_set(1), v=big)
         self.create('w')
-        self.revise(w=base.member_set(2, request=base.BIG))
+        self.revise(w=big, v=big)
 
-        [choice] = self.choose('w')
-
-        self.assertFalse(choice.is_held)
-        self.assertTrue(choice.member.is_pending)
+        self.assert_refused(Obstacle.MISMATCH, 'v')
 
 
 class TestGrowing(base.MembershipTestCase):
@@ -129,6 +138,20 @@ class TestGrowing(base.MembershipTestCase):
 
         self.assert_refused(Obstacle.BEYOND_LIMIT, 'w')
         self.assert_refused(Obstacle.BEYOND_LIMIT, 'w-7')
+
+    def test_new_name_beyond_the_maximum_is_refused(self):
+        self.describe(w=base.member_set(1, max_count=2))
+        for _number in range(2):
+            self.create('w')
+
+        self.assert_refused(Obstacle.BEYOND_LIMIT, 'w-7')
+
+    def test_server_of_another_set_that_is_deleted_is_not_waited_for(self):
+        self.describe(w=base.member_set(1), v=base.member_set(1))
+        self.create('w')
+        self.deleting.add(self.create('v'))
+
+        self.assert_refused(Obstacle.BEYOND_LIMIT, 'w')
 
     def test_server_being_deleted_is_waited_for(self):
         self.describe(w=base.member_set(1))
@@ -195,6 +218,20 @@ class TestSuccessors(base.MembershipTestCase):
 
         self.assert_refused(Obstacle.CHANGING, 'w')
         self.assert_refused(Obstacle.CHANGING, 'w-0')
+
+    def test_new_name_beside_a_successor_is_waited_for(self):
+        self.describe(w=base.member_set(1, max_surge=1))
+        for hint in ('w', 'w-5'):
+            self.create(hint)
+
+        self.assert_refused(Obstacle.CHANGING, 'w-6')
+
+    def test_released_member_has_no_successor(self):
+        self.describe(w=base.member_set(2, max_surge=1))
+        self.create('w')
+        self.roster.find('w-1').status = states.Member.RELEASED
+
+        self.assert_refused(Obstacle.RELEASED, 'w-1')
 
     def test_there_is_no_successor_of_nobody(self):
         self.describe(w=base.member_set(0, max_surge=1))

@@ -119,6 +119,12 @@ class TestDescriptions(base.MembershipTestCase):
         self.revise(w=base.member_set(2))
         self.assertEqual([], self.pending())
 
+    def test_held_members_are_never_pending(self):
+        self.describe(w=base.member_set(2))
+        self.revise(w=base.member_set(2, request=base.BIG))
+
+        self.assertFalse(any(m.is_pending for m in self.roster.members))
+
     def test_other_image_of_a_definition_makes_servers_pending(self):
         self.describe(w=base.member_set(1))
         self.create('w')

@@ -34,6 +34,34 @@ class TestLeave(base.MembershipTestCase):
 
         self.assertEqual({'w-0': FAILED}, self.shown())
 
+    def test_released_member_is_not_described_anew(self):
+        self.describe(w=base.member_set(2))
+
+        self.delete(self.create('w'), states.Member.RELEASED)
+
+        self.assertEqual(
+            {'w-0': states.Member.RELEASED, 'w-1': HELD}, self.shown()
+        )
+
+    def test_member_of_a_set_left_out_leaves_nothing(self):
+        for status in (TENTATIVE, FAILED, states.Member.RELEASED):
+            self.describe(w=base.member_set(), v=base.member_set())
+            server = self.create('v')
+            self.revise(w=base.member_set())
+
+            self.delete(server, status)
+
+            self.assertEqual({'w': HELD}, self.shown())
+
+    def test_holds_beyond_the_limit_end_when_servers_are_more(self):
+        self.describe(w=base.member_set(2))
+        server = self.create('w')
+        self.roster.member_sets['w'] = base.member_set(1)
+
+        settling.settle(self.roster)
+
+        self.assertEqual({'w-0': server}, self.shown())
+
     def test_ended_successor_leaves_nothing(self):
         self.describe(w=base.member_set(1, max_surge=1))
         first, second = self.create('w'), self.create('w')
