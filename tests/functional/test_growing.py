@@ -15,6 +15,7 @@ from nova_groupext.scheduler.redeem import create_request
 from nova_groupext.scheduler.redeem import redeem_path
 from tests.functional import base
 from tests.functional import growing
+from tests.functional import redeem_requests
 
 
 class TestGrowing(growing.GrowingCase):
@@ -266,3 +267,16 @@ class TestGrowing(growing.GrowingCase):
     @staticmethod
     def die(*_args):
         raise nova_errors.NoValidHost(reason='died')
+
+
+class TestOtherProjects(redeem_requests.RedeemTestCase):
+    def test_servers_of_another_project_get_no_place(self):
+        """The API refuses them before; the scheduler does not rely on it."""
+        why = self.select_refusal(*self.request(project_id='other'))
+
+        self.assertIn('has no member', why)
+        self.assertEqual([], VRTCreate.list_rows(self.context))
+        self.assertEqual(
+            ('HELD', None),
+            (self.member('a').status, self.member('a').reserved_for),
+        )
