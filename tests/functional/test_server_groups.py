@@ -118,6 +118,23 @@ class TestServerGroups(ServerGroupCase):
         self.ask(subgroups['other'])
         self.assertEqual('ACTIVE', self.statuses()['other/x'])
 
+    def test_refused_revision_is_no_server_group(self):
+        many = {'members': {'web': base.member(count=9)}}
+        apart = {'type': 'anti-affinity', 'scope': 'host'}
+        self.topology['groups']['front'] = {**many, 'policies': [apart]}
+        generation = self.group(self.uuid)['generation']
+        body = {'generation': generation, 'topology': self.topology}
+        self.api().put(f'{base.GROUPS}/{self.uuid}', json={'vrt_group': body})
+        self.eventually(
+            self.group,
+            lambda now: (now['revision'] or {}).get('status') == 'REFUSED',
+            self.uuid,
+        )
+
+        shown = self.shown(self.front).json()['server_group']
+
+        self.assertEqual('soft-anti-affinity', shown['policy'])
+
     def test_server_groups_of_nova_are_used_without_ours(self):
         stock = self.cloud.nova('demo').server_groups.create(
             'stock', 'anti-affinity'
