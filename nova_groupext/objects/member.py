@@ -164,7 +164,7 @@ class VRTMember(member_queries.MemberQueries):
         if self.status in states.MEMBER_HAS_SERVER:
             return 'it already has a server'
         if self.status != states.Member.HELD:
-            return self.fault or 'it is not held'
+            return self.fault or 'it is not held; hold or replan the group'
         if self.reserved_for is not None:
             return 'a server that was created before waits for it'
         if self.has_expired:
