@@ -107,10 +107,24 @@ def _reserve_changes(servers: _Servers) -> list[Change]:
             ~models.Hold.ends_with_swap,
         )
         changes += [
-            member.status_change(states.Member.REDEEMING, server_uuid=uuid),
+            _change_to_redeeming(member, uuid),
             (models.Hold, is_unchanged, reserved, 1),
         ]
     return changes
+
+
+def _change_to_redeeming(member: VRTMember, server_uuid: str) -> Change:
+    """Return the change of a member that is reserved for nobody else.
+
+    A planner may have reserved it since it was read.
+    """
+    model, is_unchanged, values, number = member.status_change(
+        states.Member.REDEEMING, server_uuid=server_uuid
+    )
+    is_free = models.Member.reserved_for.is_(None) | (
+        models.Member.reserved_for == server_uuid
+    )
+    return model, (*is_unchanged, is_free), values, number
 
 
 def redeem(

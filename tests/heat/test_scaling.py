@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Autoscaling groups: the group of their servers grows and shrinks."""
 
+import threading
+
+import fixtures
+
 from tests.heat import base
 from tests.heat import hot
 
@@ -75,3 +79,29 @@ class TestScaling(base.HeatTestCase):
         self.assertEqual(3, len({*hosts.values()}))
 
         self.scale('fewer', 2)
+
+    def test_group_grows_while_an_update_is_planned(self):
+        self.create_stack(resources())
+        uuid = self.the_group()['id']
+        grown = []
+        request = threading.Thread(
+            target=lambda: grown.append(
+                self.redeem(uuid, 'workers/worker', 'm1.tiny')
+            )
+        )
+
+        def start(point):
+            if point == 'before hold.post' and request.ident is None:
+                request.start()
+
+        with fixtures.MonkeyPatch('nova_groupext.faultpoints.handler', start):
+            status = self.update_stack({**resources(), 'db': hot.server('db')})
+        request.join()
+
+        self.assertEqual('UPDATE_COMPLETE', status[0], status)
+        self.assertEqual(['ACTIVE'], [each.status for each in grown])
+        self.assertEqual(
+            {'db', 'workers/worker-0', 'workers/worker-1'}, {*self.statuses()}
+        )
+        for each in grown:
+            each.delete()

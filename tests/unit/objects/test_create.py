@@ -10,9 +10,11 @@ from nova_groupext.db import models
 from nova_groupext.membership import settle_group
 from nova_groupext.objects import create as creates
 from nova_groupext.objects import drafts
+from nova_groupext.objects import redeems
 from nova_groupext.objects import states
 from nova_groupext.objects.create import VRTCreate
 from nova_groupext.objects.group import VRTGroup
+from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member_set import Matching
 from tests import groups
 from tests.unit.objects import base
@@ -191,6 +193,16 @@ class TestRefusals(CreateCase):
 
             self.assertEqual(fault, self.find())
 
+    def test_refusal_of_another_group_is_not_repeated(self):
+        other = self.create_held_group()
+
+        self.assertIsNone(
+            VRTCreate.find_refused(
+                *(self.context, other, 'workers/worker', MATCHING, 2),
+                has_successors=False,
+            )
+        )
+
     def test_refusal_ends_after_its_time(self):
         VRTCreate.update_rows(
             self.context,
@@ -318,6 +330,77 @@ class TestReserving(CreateCase):
 
         self.assertIn('waits for it', member.redeem_obstacle())
         self.assertEqual(uuids.one, member.own_server)
+
+    def redeem(self, server, member):
+        [hold] = [
+            each
+            for each in VRTHold.list_by_group(self.context, self.group.id)
+            if each.member_id == member.id
+        ]
+        return redeems.reserve(self.context, {server: (member, hold)})
+
+    def test_member_that_was_reserved_meanwhile_is_no_other_servers(self):
+        """Another scheduler has read it before, when it was free."""
+        free = self.get(self.group).members[1]
+        self.reserve()
+
+        self.assertFalse(self.redeem(uuids.other, free))
+
+        self.assertEqual([uuids.one, uuids.two], self.reserved())
+        self.assertTrue(self.redeem(uuids.one, free))
+
+    def test_members_of_other_groups_are_not_reserved(self):
+        other = self.create_held_group()
+
+        self.reserve()
+
+        self.assertEqual(
+            {None}, {each.reserved_for for each in self.get(other).members}
+        )
+
+    def test_only_members_of_the_draft_are_reserved(self):
+        self.reserve()
+
+        master = self.get(self.group).members[0]
+        self.assertIsNone(master.reserved_for)
+
+    def test_create_whose_time_is_over_is_not_placed(self):
+        self.create_.update_row(self.context, ends_at=base.NOON)
+
+        self.reserve()
+
+        self.assertEqual([uuids.draft] * 2, self.reserved())
+        self.assertEqual(0, creates.count_servers(self.context, self.draft))
+
+    def test_held_members_are_not_reserved_when_the_time_is_over(self):
+        lease = groups.acquire_lease(self.context, self.group)
+        self.create_.update_row(self.context, ends_at=base.NOON)
+
+        creates.reserve_held(self.context, lease, self.current(self.create_))
+
+        self.assertEqual([None, None], self.reserved())
+
+    def test_draft_of_which_one_create_was_given_up_is_not_open(self):
+        other = self.start(uuids.three)
+        other.choose(
+            self.context, {uuids.three: 'master'}, draft_id=self.draft.id
+        )
+        self.draft.excluded_nodes['master'] = []
+        self.assertTrue(self.are_open())
+
+        other.give_up(self.context)
+
+        self.assertFalse(self.are_open())
+
+    def test_placed_create_does_not_change_any_more(self):
+        self.reserve()
+
+        self.create_.fail(self.context, 'late')
+        self.create_.choose(self.context, {uuids.one: 'master'}, draft_id=8)
+
+        current = self.current(self.create_)
+        self.assertEqual(Status.PLACED, current.status)
+        self.assertNotIn('master', (current.members or {}).values())
 
 
 def _faults(ended):
