@@ -86,6 +86,16 @@ class TestSettle(base.HeldGroupTestCase):
 
         self.assertEqual(uuids.server, self.member('m-2').reserved_for)
 
+    def test_reservations_of_other_groups_stay(self):
+        other = self.create_held_group()
+        [member, *_others] = other.members
+        member.update_row(self.context, reserved_for=uuids.server)
+
+        self.end()
+
+        reserved = {each.reserved_for for each in self.get(other).members}
+        self.assertIn(uuids.server, reserved)
+
     def test_member_within_count_is_free_when_its_server_does_not_come(self):
         self.change('m-0', status=Member.HELD, reserved_for=uuids.server)
 

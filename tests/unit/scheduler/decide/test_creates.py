@@ -7,6 +7,7 @@ from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.objects import states
 from nova_groupext.objects.create import VRTCreate
+from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.scheduler.decide import creates
@@ -34,15 +35,16 @@ class TestPlaceOpen(base.ProtocolTestCase):
         # Paths that each draft places
         self.drafts = []
 
-    def place(self, **changes):
-        """Place the members; all drafts are refused.
+    def place(self, status=states.Group.REFUSED, **changes):
+        """Place the members; all drafts get the same status.
 
         :param changes: of the creates, while the first draft is decided
         """
 
         def refuse(_group, _lease, draft):
             self.drafts.append(sorted(draft.excluded_nodes))
-            draft.change(self.context, states.Group.REFUSED, fault='full')
+            if status != states.Group.PLANNING:
+                draft.change(self.context, status, fault='full')
             if changes:
                 VRTCreate.update_rows(self.context, **changes)
 
@@ -56,6 +58,40 @@ class TestPlaceOpen(base.ProtocolTestCase):
         self.place()
 
         self.assertEqual([['m-0', 'm-1'], ['m-0'], ['m-1']], self.drafts)
+
+    def statuses(self):
+        return [each.status for each in VRTCreate.list_rows(self.context)]
+
+    def test_create_without_a_plan_is_refused(self):
+        self.place()
+
+        self.assertEqual([states.Create.REFUSED] * 2, self.statuses())
+
+    def test_create_that_was_not_decided_is_no_refusal(self):
+        """A refusal would be remembered."""
+        self.place(states.Group.UNDECIDED)
+
+        self.assertEqual([states.Create.FAILED] * 2, self.statuses())
+
+    def test_create_of_a_group_that_was_changed_meanwhile_stays_open(self):
+        self.place(states.Group.PLANNING)
+
+        self.assertEqual([states.Create.OPEN] * 2, self.statuses())
+        group = self.deployment.group(self.uuid)
+        [draft] = VRTGroup.list_releasing(self.context, group)
+        self.assertTrue(draft.is_for_creates)
+
+    def test_create_that_the_definition_does_not_allow_fails_at_once(self):
+        self.deployment.start_create(self.uuid, 'x', uuids.three)
+
+        self.place()
+
+        [fault] = [
+            each.fault
+            for each in VRTCreate.list_rows(self.context)
+            if each.hint == 'x'
+        ]
+        self.assertEqual(creates.OBSTACLES[creates.Obstacle.UNKNOWN], fault)
 
     def test_creates_whose_time_is_over_are_not_placed_any_more(self):
         self.place(ends_at=clock.now(-1))
