@@ -166,8 +166,7 @@ class VRTGroup(resource.Resource):
 
     def needs_replace_failed(self):
         """Replace the group only if there is none."""
-        self._find()
-        return self.resource_id is None or self._get() is None
+        return self._get() is None
 
     def handle_update(self, json_snippet, tmpl_diff, prop_diff):
         self.properties = json_snippet.properties(
@@ -207,7 +206,10 @@ class VRTGroup(resource.Resource):
                 self.resource_id_set(group.id)
 
     def _get(self):
-        """Return the VrtGroup of the SDK, None if it was deleted."""
+        """Return the VrtGroup of the SDK, None if there is none."""
+        self._find()
+        if self.resource_id is None:
+            return None
         with self.client_plugin().ignore_not_found:
             return self.client().get_group(self.resource_id)
 
@@ -235,7 +237,7 @@ class VRTGroup(resource.Resource):
     def _revision(self, props):
         """Return the definition that an update has to send, or None.
 
-        :raises: UpdateReplace if the group was deleted
+        :raises: UpdateReplace if there is no group
         """
         group = self._get()
         if group is None:
