@@ -53,7 +53,7 @@ CLIENT = Distribution(
     'nova-groupext-client',
     'client',
     optional=('novaclient.extension',),
-    elsewhere=('heat.clients',),
+    elsewhere=('heat.clients', 'heat.constraints'),
 )
 SERVICES = Distribution('nova-groupext', '.', pruned=('client', 'tempest'))
 PLUGIN = Distribution('nova-groupext-tempest-plugin', 'tempest')
