@@ -103,7 +103,7 @@ class TestReplacing(base.HeatTestCase):
 
 
 class TestLoss(base.HeatTestCase):
-    """What happens behind Heat's back."""
+    """Servers and groups are deleted without Heat."""
 
     def test_member_that_has_lost_its_place_is_held_again(self):
         self.create_stack(pair())

@@ -16,7 +16,7 @@ from tests.heat_templates import in_process
 
 GROUP = 'the_group_of_all_servers'
 SERVER = 'OS::Nova::Server'
-# Where groups of resources have the definition of their units.
+# Groups of resources have the definition of their units in this property.
 UNITS = {
     'OS::Heat::ResourceGroup': ('resource_def', '{}-%index%'),
     'OS::Heat::AutoScalingGroup': ('resource', '{}'),

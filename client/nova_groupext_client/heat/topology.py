@@ -19,7 +19,7 @@ _INDEX = re.compile(r'(.+)-\d+\Z')
 # Batches of units that exist beside the ones that they replace: with
 # ``min_in_service`` near the size, Heat makes room for a batch first.
 _SURGE = 2
-# What templates may tell of a member beside its servers.
+# Templates may tell this of a member; its servers tell the rest.
 _TOLD = ('min_count', 'max_surge')
 
 Node = dict[str, Any]
