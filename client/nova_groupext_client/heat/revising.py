@@ -6,9 +6,10 @@ Nothing here knows Heat.
 
 from typing import Any
 
+from nova_groupext_client.sdk import _proxy
+
 Node = dict[str, Any]
 
-_FAILURES = ('REFUSED', 'UNDECIDED', 'ERROR')
 # Statuses of members without a place: a new description holds them again. A
 # server that they had is gone, or was never built.
 _WITHOUT_PLACE = ('TENTATIVE', 'FAILED', 'RELEASED')
@@ -21,7 +22,7 @@ def has_failed(group: Any) -> bool:
     :param group: VrtGroup of the SDK
     """
     revision = group.revision or {}
-    return revision.get('status', group.status) in _FAILURES
+    return revision.get('status', group.status) in _proxy.FAILURES
 
 
 def is_due(group: Any, sent: Node | None, definition: Node) -> bool:
