@@ -122,6 +122,11 @@ class RecordedCloud(fixtures.Fixture):
     """
 
     def _setUp(self):
+        # A database in memory ends with its connection.
+        CONF.set_override('connection_recycle_time', -1, 'vrt_database')
+        self.addCleanup(
+            CONF.clear_override, 'connection_recycle_time', 'vrt_database'
+        )
         self.useFixture(test_fixtures.Database('sqlite://'))
         self._placement = fake_placement.FakePlacement()
         self._interleaver = None
