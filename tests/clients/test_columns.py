@@ -4,6 +4,7 @@
 from oslotest import base
 
 from nova_groupext_client.osc import columns
+from nova_groupext_client.sdk import vrt_member
 
 
 class TestColumns(base.BaseTestCase):
@@ -29,6 +30,19 @@ class TestColumns(base.BaseTestCase):
                 self.assertEqual(
                     f'a ACTIVE id-0{text}', column.human_readable()
                 )
+
+    def test_changes_of_a_member_are_data_for_programs_and_text_for_people(
+        self,
+    ):
+        pending = {'from': {'image': 'x'}, 'to': {'image': 'y'}}
+        member = vrt_member.VrtMember(path='a', grown=True, pending=pending)
+
+        column = columns.Changes(member.changes)
+
+        self.assertEqual(
+            {'grown': True, 'pending': pending}, column.machine_readable()
+        )
+        self.assertEqual('grown; image pending', column.human_readable())
 
     def test_moves_are_data_for_programs_and_lines_for_people(self):
         domains = {'host': '9f3c', 'rack': '51aa'}

@@ -133,6 +133,7 @@ class TestCommands(base.ClientTestCase):
             ('front/web-0', 'front/web-1'), (first['Path'], second['Path'])
         )
         self.assertEqual({'host', 'rack', 'zone'}, first['Domains'].keys())
+        self.assertEqual({}, first['Changes'])
         self.assertIn(
             'only the last of these members, front/web-1,',
             self.command_refusal(

@@ -29,6 +29,13 @@ def _member(member):
     return ' '.join(filter(None, (*parts, changes and f'({changes})')))
 
 
+class Changes(columns.FormattableColumn):
+    """Differences of a member from its description."""
+
+    def human_readable(self):
+        return sentences.format_changes(self._value)
+
+
 class Moves(columns.FormattableColumn):
     """Proposed moves, one per line: member, server and destination."""
 

@@ -71,6 +71,15 @@ class VrtMember(resource.Resource):
     #: the group has another one now.
     generation = resource.Body('generation', type=int)
 
+    @property
+    def changes(self):
+        """Differences from its description: grown, pending and others."""
+        values = {
+            name: getattr(self, name)
+            for name in ('grown', 'pending', 'resize', 'successor')
+        }
+        return {name: value for name, value in values.items() if value}
+
     def remove(self, session, keep_server=False, generation=None):
         """Revise the group without this member.
 

@@ -9,8 +9,17 @@ from nova_groupext_client.osc import columns
 from nova_groupext_client.osc import command
 
 _LIST_COLUMNS = {'path': 'Path', 'status': 'Status', 'server_id': 'Server ID'}
-_LONG_COLUMNS = {**_LIST_COLUMNS, 'domains': 'Domains', 'fault': 'Fault'}
-_FORMATTERS = {'domains': columns.Domains, 'fault': columns.Fault}
+_LONG_COLUMNS = {
+    **_LIST_COLUMNS,
+    'changes': 'Changes',
+    'domains': 'Domains',
+    'fault': 'Fault',
+}
+_FORMATTERS = {
+    'changes': columns.Changes,
+    'domains': columns.Domains,
+    'fault': columns.Fault,
+}
 
 _POLICY_OPTIONS = [
     'strict',
