@@ -42,7 +42,8 @@ def revise(context, group, attributes, parsed, removed=None):
     :param group: VRTGroup
     :param attributes: the ``vrt_group`` of a PUT, with a topology
     :param parsed: the same topology, as a Topology
-    :param removed: path of a member that is removed, whatever server it has
+    :param removed: path of a member, or of a member set, that is removed,
+        whatever servers there are
     :returns: the VRTGroup to be planned: the group itself if nothing of it is
         held, else its draft
     :raises: GenerationConflict, GroupStateConflict, MemberStateConflict,

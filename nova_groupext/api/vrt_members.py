@@ -17,6 +17,7 @@ from nova_groupext.api import revise
 from nova_groupext.api.schemas import request_schemas
 from nova_groupext.api.views import group_views
 from nova_groupext.api.views import member_views
+from nova_groupext.membership import stored
 from nova_groupext.objects import states
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.plan import VRTPlan
@@ -90,18 +91,17 @@ class VRTMemberController(wsgi.Controller):
             )
         topology = describe.compose_topology(group)
         member_set = _member_set(group, path)
-        node, name = _parent(topology, member_set)
-        decreased = None
         if member_set != path:
             _check_is_last(group, member_set, path)
-            decreased = node['members'][name]
-            if not (keep_server and _has_beyond_count(group, member_set)):
-                decreased = _decrease(decreased)
-        if decreased is None:
-            del node['members'][name]
-        else:
-            node['members'][name] = decreased
-        removed = path if keep_server and member_set != path else None
+        if not _is_left_out(group, member_set):
+            beyond_count = stored.read(group).number_beyond_count(member_set)
+            _remove(
+                topology,
+                member_set,
+                is_entry=member_set == path,
+                keeps_count=keep_server and beyond_count > 0,
+            )
+        removed = path if keep_server else None
         self._revise(context, group, topology, keep_server, removed)
 
     @staticmethod
@@ -195,14 +195,17 @@ def _increase(present, added):
 def _member_set(group, path):
     """Return the path of the entry that describes a member.
 
+    Its servers stay members while they are leaving, without an entry.
+
     :raises: MemberNotFound
     """
-    defined = {each.path for each in group.member_sets if not each.is_left_out}
-    if path in defined:
+    if any(
+        each.path == path and not each.is_left_out
+        for each in group.member_sets
+    ):
         return path
     for member in group.members:
-        is_named = path == member.path and not member.is_successor
-        if is_named and member.member_set in defined:
+        if path == member.path and not member.is_successor:
             return member.member_set
     raise exception.MemberNotFound(group=group.uuid, member=path)
 
@@ -232,19 +235,30 @@ def _check_is_last(group, member_set, path):
         )
 
 
-def _has_beyond_count(group, member_set):
-    """Check whether more members have a place than their set describes.
+def _is_left_out(group, member_set):
+    """Check whether the definition has left out a member set with servers."""
+    return any(
+        each.path == member_set and each.is_left_out
+        for each in group.member_sets
+    )
 
-    One that is let go is then one of these: grown, or leaving.
+
+def _remove(topology, member_set, *, is_entry, keeps_count):
+    """Remove a member from a topology.
+
+    :param is_entry: whether the whole entry goes, not one of its members
+    :param keeps_count: whether the member is one of more than are described
     """
-    placed = [
-        each
-        for each in group.members
-        if each.member_set == member_set
-        and not each.is_successor
-        and each.status in states.MEMBER_PLACED
-    ]
-    return len(placed) > placed[0].described.wanted if placed else False
+    node, name = _parent(topology, member_set)
+    decreased = None
+    if not is_entry:
+        decreased = node['members'][name]
+        if not keeps_count:
+            decreased = _decrease(decreased)
+    if decreased is None:
+        del node['members'][name]
+    else:
+        node['members'][name] = decreased
 
 
 def _decrease(present):

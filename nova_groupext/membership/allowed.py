@@ -106,5 +106,5 @@ def _choose(
 ) -> list[creates.Choice]:
     return creates.choose(
         stored.read(group, matching, ended),
-        *(hint, servers, stored.MATCHING, stored.MATCHING, deleting),
+        *(hint, servers, stored.MATCHING, deleting),
     )

@@ -73,7 +73,6 @@ def choose(
     hint: Path,
     servers: Sequence[str],
     request: Hashable,
-    spec: Hashable,
     deleting: Collection[str] = (),
 ) -> list[Choice]:
     """Choose a member for each server, all or none.
@@ -83,7 +82,6 @@ def choose(
     :param roster: changed only if all servers get a member
     :param hint: path; '' for the group
     :param request: see roster.MemberSet
-    :param spec: likewise
     :param deleting: servers that Nova is deleting
     :raises: Refused
     """
@@ -108,7 +106,7 @@ def choose(
         choice = _choose_one(draft, member_sets, hint, name, request)
         if choice is None:
             raise Refused(_obstacle(roster, member_sets, name, deleting))
-        _assign(draft, choice, server, number, request=request, spec=spec)
+        _assign(choice, server, number, request)
         choices.append(choice)
     roster.members = draft.members
     return choices
@@ -131,7 +129,7 @@ def _matches(roster: Roster, member_set: Path, request: Hashable) -> bool:
     pending = {
         each.request
         for each in roster.members
-        if each.member_set == member_set and each.is_pending
+        if each.member_set == member_set and roster.is_pending(each)
     }
     return request in {roster.member_sets[member_set].request, *pending}
 
@@ -142,22 +140,17 @@ def _copy(roster: Roster) -> Roster:
 
 
 def _assign(
-    roster: Roster,
     choice: Choice,
     server: str,
     number: int,
-    *,
     request: Hashable,
-    spec: Hashable,
 ) -> None:
     member = choice.member
     member.status = states.Member.REDEEMING
     member.server = server
     member.created = number
     if not choice.is_held:
-        member.request, member.spec = request, spec
-    described = roster.member_sets[member.member_set].request
-    member.is_pending = member.request != described
+        member.request = request
 
 
 def _choose_one(
@@ -271,7 +264,6 @@ def _new(
         member_set=member_set,
         status=states.Member.TENTATIVE,
         request=roster.member_sets[member_set].request,
-        spec=roster.member_sets[member_set].spec,
         succeeds=succeeds,
     )
     return Choice(roster.add(member))

@@ -6,9 +6,8 @@ described anew, what it has too many of is LEAVING.
 
 1. Members without a host are forgotten; servers count for the member set that
    their path belongs to.
-2. Servers whose description has changed are pending.
-3. Successors become members where the new limits have space.
-4. Holds beyond the new count end, others are described anew, and those that
+2. Successors become members where the new limits have space.
+3. Holds beyond the new count end, others are described anew, and those that
    are missing are to be held.
 """
 
@@ -32,7 +31,7 @@ def revise(roster: Roster, member_sets: dict[Path, MemberSet]) -> list[Member]:
         description differs. They are HELD in the roster. A planner may leave
         out as many of a set as its ``min_count`` allows, see leave_out().
     """
-    before, roster.member_sets = roster.member_sets, dict(member_sets)
+    roster.member_sets = dict(member_sets)
     _forget_unplaced(roster)
     for member in roster.members:
         if not member.is_successor or member.names_member:
@@ -40,7 +39,6 @@ def revise(roster: Roster, member_sets: dict[Path, MemberSet]) -> list[Member]:
                 roster.member_set_of(member.path) or member.member_set
             )
     settling.rename(roster)
-    _mark_pending(roster, before)
     _promote_successors(roster)
     to_place = []
     for path, member_set in member_sets.items():
@@ -61,27 +59,6 @@ def _forget_unplaced(roster: Roster) -> None:
             if each.status in (states.Member.RELEASED, *IS_UNPLACED)
         ]
     )
-
-
-def _mark_pending(roster: Roster, before: dict[Path, MemberSet]) -> None:
-    """Mark the servers that differ from their new description.
-
-    Servers whose former description has changed are marked even if they
-    request the same: an image with equal properties is another image.
-    """
-    for member in roster.members:
-        if member.status not in HAS_SERVER:
-            continue
-        member_set, old = (
-            roster.member_sets.get(member.member_set),
-            before.get(member.member_set),
-        )
-        if member_set is None or member.spec == member_set.spec:
-            member.is_pending = False
-        elif member.request != member_set.request or (
-            old is not None and old.spec != member_set.spec
-        ):
-            member.is_pending = True
 
 
 def _promote_successors(roster: Roster) -> None:
@@ -120,5 +97,5 @@ def _describe_holds(
     for member in roster.members_of(path, HELD):
         if member.request != member_set.request:
             to_place.append(member)
-        member.request, member.spec = member_set.request, member_set.spec
+        member.request = member_set.request
     return to_place + roster.add_described(path, HELD, missing)

@@ -32,15 +32,12 @@ class MemberSet:
 
     :ivar request: what its servers request of the scheduler; equal for
         member sets and servers that are alike
-    :ivar spec: flavor, image and zone themselves: other images may request
-        the same
     :ivar count: None for a single member
     :ivar max_count: None if creates may not add members
     :ivar max_surge: maximum number of successors
     """
 
     request: Hashable
-    spec: Hashable
     count: int | None = None
     max_count: int | None = None
     max_surge: int = 0
@@ -67,12 +64,9 @@ class Member:
     :ivar path: None for a successor without a name of its own
     :ivar member_set: path of its member set
     :ivar request: see MemberSet; of its server if it has one
-    :ivar spec: likewise
     :ivar created: orders the members by the creation of their servers
     :ivar succeeds: None for a member; else a path: the successor follows the
         first member at or below it that goes
-    :ivar is_pending: True if the definition has changed since its server was
-        created, and the server has not been adapted yet
     :ivar row: id of the stored member; None for a new one
     """
 
@@ -80,11 +74,9 @@ class Member:
     member_set: Path
     status: states.Member
     request: Hashable
-    spec: Hashable
     server: str | None = None
     created: int = 0
     succeeds: Path | None = None
-    is_pending: bool = False
     row: int | None = None
 
     @property
@@ -160,14 +152,18 @@ class Roster:
         """Add some members that are as their member set describes them."""
         described = self.member_sets[member_set]
         return [
-            self.add(
-                Member(
-                    *(path, member_set, status),
-                    *(described.request, described.spec),
-                )
-            )
+            self.add(Member(path, member_set, status, described.request))
             for path in self._free_paths(member_set, number)
         ]
+
+    def is_pending(self, member: Member) -> bool:
+        """Check whether a server differs from its present description."""
+        described = self.member_sets.get(member.member_set)
+        return (
+            described is not None
+            and member.status in HAS_SERVER
+            and member.request != described.request
+        )
 
     def remove(self, members: Collection[Member]) -> None:
         gone = {id(each) for each in members}
@@ -240,6 +236,15 @@ class Roster:
         if described is None or not self.members_of(member_set, *HAS_SERVER):
             return 0
         return described.max_surge - len(self.successors_of(member_set))
+
+    def number_beyond_count(self, member_set: Path) -> int:
+        """Number of placed members that are placed only as long as asked for.
+
+        Nothing is held for another server when one of these goes.
+        """
+        placed = len(self.members_of(member_set, *IS_PLACED))
+        described = self.member_sets.get(member_set)
+        return max(0, placed - (described.wanted if described else 0))
 
     def number_leaving(self, member_set: Path) -> int:
         """Number of placed members beyond the limit."""

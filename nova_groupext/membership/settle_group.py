@@ -24,7 +24,6 @@ from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.membership import settling
 from nova_groupext.membership import stored
-from nova_groupext.membership.roster import IS_PLACED
 from nova_groupext.membership.roster import Roster
 from nova_groupext.objects import definitions
 from nova_groupext.objects import states
@@ -49,25 +48,15 @@ def keeps_no_hold(context: RequestContext, member: VRTMember) -> bool:
     """
     if member.server_request is not None:
         return True
-    is_own = models.Member.group_id == member.group_id
-    has_successors = models.Member.succeeds.is_not(None)
-    if db.count(context, models.Member, is_own, has_successors):
-        roster = stored.read(VRTGroup.get_by_id(context, member.group_id))
-        own = [each for each in roster.members if each.row == member.id]
-        if any(
-            each.is_successor or settling.has_follower(roster, each)
-            for each in own
-        ):
-            return True
-    placed = db.count(
-        context,
-        models.Member,
-        is_own,
-        models.Member.member_set == member.member_set,
-        models.Member.status.in_(states.MEMBER_PLACED),
-        ~has_successors,
+    roster = stored.read(VRTGroup.get_by_id(context, member.group_id))
+    own = next((m for m in roster.members if m.row == member.id), None)
+    return (
+        # It was a successor, if it is none of the group any more.
+        own is None
+        or own.is_successor
+        or settling.has_follower(roster, own)
+        or roster.number_beyond_count(member.member_set) > 0
     )
-    return placed > member.described.wanted
 
 
 def settle(context: RequestContext, group_id: int) -> None:
@@ -184,11 +173,8 @@ def _end_holds_described_before(group: VRTGroup, roster: Roster) -> None:
 
 
 def _end_holds_beyond_count(roster: Roster) -> None:
-    for path, member_set in roster.member_sets.items():
-        placed = roster.members_of(path, *IS_PLACED)
-        settling.remove_holds(
-            roster, path, max(0, len(placed) - member_set.wanted)
-        )
+    for path in roster.member_sets:
+        settling.remove_holds(roster, path, roster.number_beyond_count(path))
 
 
 def _store(context: RequestContext, group: VRTGroup, roster: Roster) -> bool:

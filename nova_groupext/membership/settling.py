@@ -50,7 +50,6 @@ def leave(roster: Roster, member: Member, status: states.Member) -> None:
         roster.remove([member])
     else:
         member.status, member.server = status, None
-        member.is_pending = False
     settle(roster)
 
 

@@ -65,7 +65,7 @@ def read(
     pending = {m.id for m in group.members if matching.described_before(m)}
     for member in members:
         if member.row in pending:
-            member.is_pending, member.request = True, MATCHING
+            member.request = MATCHING
     roster = Roster(member_sets, members, _named(group))
     for member in roster.members:
         if member.is_successor:
@@ -112,17 +112,17 @@ def revised(
 
     :param draft: its member sets are resolved; its members do not matter
     :param adopted: {path: uuid} of the servers that members get by it
-    :param removed: path of a member that it removes, whatever server it has
+    :param removed: path of a member, or of a member set, that it removes,
+        whatever servers there are
     :param drops_servers: whether servers that are too many leave at once,
-        unless one member is removed: then the others are leaving as before
+        unless some are removed by name: then the others are leaving as before
     :returns: [(path, path of the member set, path that it succeeds)] in the
         order of the draft; servers of member sets that it leaves out are last
     """
     roster = read(group)
-    for member in [each for each in roster.members if not each.is_successor]:
-        if member.path == removed:
-            roster.remove([member])
-        elif member.path in (adopted or {}):
+    _remove_named(roster, removed)
+    for member in roster.members:
+        if member.path in (adopted or {}) and not member.is_successor:
             member.status = states.Member.REDEEMING
             member.server = adopted[member.path]
     described = _described(group, draft)
@@ -221,6 +221,18 @@ def _describe_successors(
             member.request = _request_for(described, own) or member.request
 
 
+def _remove_named(roster: Roster, removed: Path | None) -> None:
+    """Remove the member with a path, or a member set with its successors."""
+    roster.remove(
+        [
+            each
+            for each in roster.members
+            if removed == each.member_set
+            or (removed == each.path and not each.is_successor)
+        ]
+    )
+
+
 def _remove_leaving(roster: Roster) -> None:
     """Remove servers beyond the limits, and successors of sets left out."""
     for path in {each.member_set for each in roster.members}:
@@ -290,7 +302,7 @@ def _request_of(
 def _member_set(described: 'VRTMemberSet', request: Path) -> MemberSet:
     counts = described.counts
     return MemberSet(
-        *(request, request),
+        request,
         counts.get('count'),
         counts.get('max_count'),
         counts.get('max_surge', 0),
@@ -312,9 +324,7 @@ def _member(
     elif has_expired and status == states.Member.HELD:
         status = states.Member.TENTATIVE
     return Member(
-        *(member.path, member.member_set),
-        status,
-        *(request, request),
+        *(member.path, member.member_set, status, request),
         server=member.server_uuid if has_server else member.reserved_for,
         created=member.id,
         succeeds=member.succeeds,

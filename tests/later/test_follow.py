@@ -39,7 +39,9 @@ class TestServers(following.FollowTestCase):
         self.assert_outcome(
             uuid, ('TENTATIVE', 'its server was deleted'), following.FREE
         )
-        self.assertEqual('RELEASED', self.group(uuid)['status'])
+        group = self.group(uuid)
+        self.assertEqual('RELEASED', group['status'])
+        self.assertIsNone(group['members'][0]['server_id'])
 
     def test_member_of_a_deleted_server_is_held_for_another(self):
         self.enable_rehold()

@@ -174,6 +174,21 @@ class TestRevising(growing.GrowingCase):
 
         self.assertEqual({'w-0': 'ACTIVE', 'w-1': 'LEAVING'}, self.statuses())
 
+    def test_servers_of_a_set_left_out_are_let_go_one_by_one(self):
+        self.hold_workers(2, None)
+        for _number in range(2):
+            self.grow()
+        single = base.member()
+        self.put_topology({'members': {'u': single, 'v': single}})
+
+        self.let_go('w-1')
+
+        self.assertEqual(
+            {'u': 'HELD', 'v': 'HELD', 'w-0': 'LEAVING'}, self.statuses()
+        )
+        self.let_go('v')
+        self.assertEqual({'u': 'HELD', 'w-0': 'LEAVING'}, self.statuses())
+
     def test_grown_server_that_is_let_go_leaves_the_count(self):
         self.hold_workers(2, 4)
         for _number in range(3):

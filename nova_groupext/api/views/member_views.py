@@ -134,7 +134,7 @@ def _member(group, member, plan, may_see_hosts):
     view = {
         'path': member.path,
         'status': member.status,
-        'server_id': member.server_uuid,
+        'server_id': _server_id(member),
         'expires_at': _expiry(group, member),
         'domains': domain_ids(group, placement.domains if placement else {}),
         'fault': faults.view_of(member),
@@ -142,6 +142,12 @@ def _member(group, member, plan, may_see_hosts):
     if may_see_hosts:
         view['host'] = placement and placement.host
     return view
+
+
+def _server_id(member):
+    """Return the id of a member's server; None for one that is deleted."""
+    is_described = member.status == states.Member.TENTATIVE
+    return None if is_described else member.server_uuid
 
 
 def _expiry(group, member):

@@ -267,15 +267,17 @@ def _describe_as_before(group, draft, chosen):
         )
         for one in chosen
         for each in one.to_place
-        if each.is_pending
     }
     for member in draft.members:
-        if member.path in requests:
+        if requests.get(member.path) is not None:
             member.server_request = requests[member.path]
 
 
 def _former_request(group, member_set, kinds):
-    """Return the request of a pending server that a create's are like."""
+    """Return the request of a pending server that a create's are like.
+
+    It is None if the member set describes the create's servers now.
+    """
     matching = Matching(kinds)
     return next(
         (

@@ -13,16 +13,12 @@ from nova_groupext.objects import states
 
 Obstacle = creates.Obstacle
 
-# Requests; those of the two images are alike.
+# Requests
 SMALL, BIG = 'small', 'big'
-FIRST_IMAGE, OTHER_IMAGE = 'first image', 'other image'
 
 
-def member_set(
-    count=None, max_count=None, max_surge=0, request=SMALL, spec=None
-):
-    spec = (request, spec or FIRST_IMAGE)
-    return rosters.MemberSet(request, spec, count, max_count, max_surge)
+def member_set(count=None, max_count=None, max_surge=0, request=SMALL):
+    return rosters.MemberSet(request, count, max_count, max_surge)
 
 
 class MembershipTestCase(base.BaseTestCase):
@@ -46,11 +42,11 @@ class MembershipTestCase(base.BaseTestCase):
         settling.settle(self.roster)
         return [member.path for member in to_place]
 
-    def choose(self, hint, number=1, request=SMALL, spec=FIRST_IMAGE):
+    def choose(self, hint, number=1, request=SMALL):
         """Create servers that are built; return their Choices."""
         servers = [next(self._servers) for _each in range(number)]
         choices = creates.choose(
-            self.roster, hint, servers, request, (request, spec), self.deleting
+            self.roster, hint, servers, request, self.deleting
         )
         for choice in choices:
             choice.member.status = states.Member.ACTIVE

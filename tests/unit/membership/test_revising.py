@@ -106,7 +106,11 @@ class TestSuccessors(base.MembershipTestCase):
 
 class TestDescriptions(base.MembershipTestCase):
     def pending(self):
-        return [m.path for m in self.roster.members if m.is_pending]
+        return [
+            each.path
+            for each in self.roster.members
+            if self.roster.is_pending(each)
+        ]
 
     def test_servers_of_another_description_are_pending(self):
         self.describe(w=base.member_set(2))
@@ -123,22 +127,6 @@ class TestDescriptions(base.MembershipTestCase):
         self.describe(w=base.member_set(2))
         self.revise(w=base.member_set(2, request=base.BIG))
 
-        self.assertFalse(any(m.is_pending for m in self.roster.members))
-
-    def test_other_image_of_a_definition_makes_servers_pending(self):
-        self.describe(w=base.member_set(1))
-        self.create('w')
-
-        self.revise(w=base.member_set(1, spec=base.OTHER_IMAGE))
-
-        self.assertEqual(['w-0'], self.pending())
-
-    def test_image_that_only_the_server_has_is_not_pending(self):
-        self.describe(w=base.member_set(1))
-        self.create('w', spec=base.OTHER_IMAGE)
-
-        self.revise(w=base.member_set(1, max_count=3))
-
         self.assertEqual([], self.pending())
 
     def test_held_members_of_another_description_are_placed_anew(self):
@@ -149,14 +137,6 @@ class TestDescriptions(base.MembershipTestCase):
 
         self.assertEqual(['w-1'], changed)
         self.assertEqual(base.BIG, self.roster.find('w-1').request)
-
-    def test_held_members_of_an_image_alike_stay_placed(self):
-        self.describe(w=base.member_set(1))
-
-        changed = self.revise(w=base.member_set(1, spec=base.OTHER_IMAGE))
-
-        self.assertEqual([], changed)
-        self.assertIn(base.OTHER_IMAGE, self.roster.find('w-0').spec)
 
 
 class TestNames(base.MembershipTestCase):

@@ -223,6 +223,18 @@ class TestSuccessors(StoredCase):
         )
         self.assertEqual((path, 'workers/w', 'workers/w'), revised[-1])
 
+    def test_others_that_are_leaving_stay_beside_a_set_that_is_removed(self):
+        self.change('master', status=Member.ACTIVE)
+        self.successor('workers/w', 'workers/w-0')
+        draft = self.make()
+        draft.member_sets.clear()
+
+        revised = stored.revised(
+            self.group, draft, removed='workers/w', drops_servers=True
+        )
+
+        self.assertEqual([('master', 'master', None)], revised)
+
     def test_revision_counts_a_successor_in_the_set_that_it_makes_alike(self):
         other = {**M1, 'flavor_id': 'other'}
         path = self.successor('workers/w', '', server_request=other)
@@ -420,4 +432,4 @@ class TestFormerDescriptions(StoredCase):
 
             self.assertEqual('workers/w-2', choice.member.path)
             self.assertEqual(is_held, choice.is_held)
-            self.assertEqual(not is_held, choice.member.is_pending)
+            self.assertEqual(stored.MATCHING, choice.member.request)
