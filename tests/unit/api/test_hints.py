@@ -135,10 +135,10 @@ def server(member_hints, more_hints=None, key='os:scheduler_hints', **values):
 
 
 class TestServerGroups(HintsCase):
-    def ask(self, hints, status=202):
+    def ask(self, hints, status=202, headers=None):
         """Send a new server; Nova answers its first request with a status."""
         self.status = status
-        return self.send(server(hints, more_hints={}))
+        return self.send(server(hints, more_hints={}), headers=headers)
 
     def nova(self, environ, start_response):
         super().nova(environ, start_response)
@@ -160,6 +160,32 @@ class TestServerGroups(HintsCase):
             self.passed.clear()
             self.ask({'group': group}, 400)
             self.assertEqual(1, len(self.passed))
+
+    def test_other_refusal_of_nova_is_its_answer(self):
+        group = {'group': self.held()['vrt_group']}
+
+        response = self.ask(group, 403)
+
+        self.assertEqual(403, response.status_int)
+        self.assertEqual([], self.queries)
+
+    def test_server_group_that_nova_forbids_to_show_is_not_shown(self):
+        self.status = 403
+        path = f'/os-server-groups/{self.held()["vrt_group"]}'
+
+        response = self.send({}, path=path, method='GET')
+
+        self.assertEqual(403, response.status_int)
+        self.assertEqual([], self.queries)
+
+    def test_version_that_nova_does_not_know_is_refused_by_nova(self):
+        for version in ('compute 1.x', 'compute 9.9'):
+            self.passed.clear()
+            self.ask(
+                {'group': uuidutils.generate_uuid()},
+                *(400, {'OpenStack-API-Version': version}),
+            )
+            self.assertEqual(1, len(self.passed), version)
 
     def test_hints_of_a_vrt_group_are_ours(self):
         held = self.held()

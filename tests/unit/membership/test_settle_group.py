@@ -70,6 +70,33 @@ class TestSettle(base.HeldGroupTestCase):
         )
         self.assertEqual(states.Group.ACTIVE, self.get(self.group).status)
 
+    def test_hold_of_a_failed_server_stays_as_it_is(self):
+        self.change('m-1', status=Member.FAILED)
+        VRTHold.update_rows(
+            self.context,
+            models.Hold.member_id == self.member('m-1').id,
+            status=states.Hold.REDEEMED,
+        )
+
+        self.end()
+
+        [trash] = VRTGroup.list_releasing(self.context, self.group)
+        holds = VRTHold.list_by_group(self.context, trash.id)
+        self.assertEqual(
+            [states.Hold.REDEEMED, states.Hold.RELEASING],
+            sorted(each.status for each in holds),
+        )
+
+    def test_server_is_not_pending_any_more_if_it_is_described_again(self):
+        described = self.member('m-0').resolved_request
+        for request, expected in (
+            ({'flavor_id': 'old'}, {'flavor_id': 'old'}),
+            ({**described, 'other': 1}, None),
+        ):
+            self.change('m-0', server_request=request)
+            self.end()
+            self.assertEqual(expected, self.member('m-0').server_request)
+
     def test_members_that_are_awaited_stay(self):
         self.change('m-2', reserved_for=uuids.server)
         VRTCreate.start(

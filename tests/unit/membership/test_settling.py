@@ -69,9 +69,25 @@ class TestLeave(base.MembershipTestCase):
         self.delete(second)
 
         self.assertEqual({'w-0': first}, self.shown())
+        self.assertEqual([], self.successors())
 
 
 class TestFollowing(base.MembershipTestCase):
+    def test_successor_takes_the_place_of_a_member_without_a_server(self):
+        self.describe(w=base.member_set(3, max_surge=1))
+        servers = [self.create('w') for _number in range(4)]
+        for path in ('w-0', 'w-1'):
+            member = self.roster.find(path)
+            member.status, member.server = TENTATIVE, None
+
+        settling.settle(self.roster)
+
+        self.assertEqual(
+            {'w-0': servers[3], 'w-1': TENTATIVE, 'w-2': servers[2]},
+            self.shown(),
+        )
+        self.assertEqual(3, len(self.roster.members))
+
     def test_successor_that_names_its_member_precedes_older_ones(self):
         self.describe(w=base.member_set(2, max_surge=2))
         servers = [self.create(hint) for hint in ('w', 'w', 'w', 'w-0')]

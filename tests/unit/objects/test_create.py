@@ -312,6 +312,18 @@ class TestReserving(CreateCase):
 
         self.assertEqual([uuids.one, uuids.two], self.reserved())
 
+    def test_held_members_are_not_reserved_after_the_lease_was_lost(self):
+        lease = groups.acquire_lease(self.context, self.group)
+        lease.release(self.context)
+
+        self.assertRaises(
+            exception.GroupBusy,
+            *(creates.reserve_held, self.context, lease),
+            self.current(self.create_),
+        )
+
+        self.assertEqual([None, None], self.reserved())
+
     def test_withdrawn_create_frees_its_members(self):
         self.reserve()
         other = self.get(self.group).members[0]

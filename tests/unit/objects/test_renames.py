@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Unit tests of ``nova_groupext/objects/renames.py``."""
 
+from oslo_utils.fixture import uuidsentinel as uuids
+
 from nova_groupext import exception
 from nova_groupext.objects import renames
 from nova_groupext.objects import states
@@ -49,3 +51,10 @@ class TestRename(base.GroupTestCase):
             ['m-0', 'm-1'],
             [each.path for each in self.get(self.group).members],
         )
+
+    def test_member_that_is_reserved_keeps_its_path(self):
+        self.group.members[1].update_row(
+            self.context, reserved_for=uuids.server
+        )
+
+        self.assertRaises(exception.GenerationConflict, self.rename, m1='m-7')

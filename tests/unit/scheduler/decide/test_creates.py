@@ -10,6 +10,7 @@ from nova_groupext.objects.create import VRTCreate
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
+from nova_groupext.objects.plan import VRTPlan
 from nova_groupext.scheduler.decide import creates
 from tests.unit.scheduler import base
 
@@ -48,16 +49,49 @@ class TestPlaceOpen(base.ProtocolTestCase):
             if changes:
                 VRTCreate.update_rows(self.context, **changes)
 
+        self.place_by(refuse)
+
+    def place_by(self, decide):
         creates.place_open(
             *(self.context, self.deployment.placement_client()),
             *(self.acquire_lease(self.uuid), self.deployment.group(self.uuid)),
-            refuse,
+            decide,
         )
 
     def test_creates_that_are_refused_together_are_placed_one_by_one(self):
         self.place()
 
         self.assertEqual([['m-0', 'm-1'], ['m-0'], ['m-1']], self.drafts)
+
+    def test_refusal_names_a_change_that_leaves_no_server_out(self):
+        fewer = {'min_counts': {'m': 1}}
+        answer = {
+            'reason': {'text': 'full'},
+            'relaxations': [
+                {'change': change, 'text': text}
+                for change, text in (
+                    (fewer, '1 of 2'),
+                    ({'together': [{'at': 'm'}, fewer]}, '1 of 2 elsewhere'),
+                    ({'at': 'm', 'policies': []}, 'without its policies'),
+                )
+            ],
+        }
+
+        def refuse(_group, _lease, draft):
+            VRTPlan(
+                group_id=draft.id,
+                status='refused',
+                answer=answer,
+                placements={},
+            ).create(self.context)
+            draft.change(self.context, states.Group.REFUSED, fault='full')
+
+        self.place_by(refuse)
+
+        self.assertEqual(
+            ['full; without its policies'] * 2,
+            [each.fault for each in VRTCreate.list_rows(self.context)],
+        )
 
     def statuses(self):
         return [each.status for each in VRTCreate.list_rows(self.context)]
