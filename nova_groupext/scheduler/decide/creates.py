@@ -181,8 +181,7 @@ def _choose(context, group, waiting):
         _repeat(roster, servers)
         try:
             choices = creates.choose(
-                *(roster, each.hint, each.server_uuids),
-                *(stored.MATCHING, stored.MATCHING),
+                roster, each.hint, each.server_uuids, stored.MATCHING
             )
         except creates.Refused as exc:
             each.fail(context, OBSTACLES[exc.obstacle])

@@ -127,6 +127,23 @@ class TestPlaceOpen(base.ProtocolTestCase):
         ]
         self.assertEqual(creates.OBSTACLES[creates.Obstacle.UNKNOWN], fault)
 
+    def test_create_for_a_member_that_was_released_fails_at_once(self):
+        VRTMember.update_rows(
+            self.context,
+            models.Member.path == 'm-1',
+            status=states.Member.RELEASED,
+        )
+
+        self.place()
+
+        faults = {
+            each.hint: each.fault for each in VRTCreate.list_rows(self.context)
+        }
+        self.assertEqual(
+            creates.OBSTACLES[creates.Obstacle.RELEASED], faults['m-1']
+        )
+        self.assertEqual([['m-0']], self.drafts)
+
     def test_creates_whose_time_is_over_are_not_placed_any_more(self):
         self.place(ends_at=clock.now(-1))
 
