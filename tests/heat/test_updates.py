@@ -16,6 +16,16 @@ def pair(**properties):
     }
 
 
+def failing(**resources):
+    """Return resources of which the last one fails."""
+    broken = {
+        'type': 'OS::Heat::TestResource',
+        'properties': {'fail': True},
+        'depends_on': [*resources],
+    }
+    return {**resources, 'broken': broken}
+
+
 class TestReplacing(base.HeatTestCase):
     def image_of(self, server):
         return server.image['id']
@@ -92,6 +102,45 @@ class TestReplacing(base.HeatTestCase):
 
         self.assertEqual([], [*before.keys() & after.keys()])
 
+    def test_servers_of_a_resource_group_are_replaced_in_batches(self):
+        def batched(user_data):
+            server = hot.server('web-%index%', user_data=user_data)
+            policy = {'rolling_update': {'max_batch_size': 1}}
+            return {
+                'group': hot.group(),
+                'webs': hot.many(2, server, update_policy=policy),
+            }
+
+        self.create_stack(batched('a'))
+        before = self.servers()
+
+        after = self.check(batched('b'))
+
+        self.assertEqual([], [*before.keys() & after.keys()])
+
+    def test_successors_that_a_failed_update_leaves_are_replaced_as_well(self):
+        def servers(user_data):
+            return {
+                'group': hot.group(),
+                'a': hot.server('a', user_data=user_data),
+                'b': hot.server('b', user_data=user_data),
+            }
+
+        self.create_stack(servers('1'))
+        status = self.update_stack(failing(**servers('2')))
+
+        self.assertEqual('UPDATE_FAILED', status[0], status)
+        failed = self.servers()
+        self.assertEqual(4, len(failed))
+        members = self.the_group()['members']
+        self.assertEqual(
+            ['ACTIVE'] * 2, [each['successor']['status'] for each in members]
+        )
+
+        after = self.check(servers('3'))
+
+        self.assertEqual([], [*failed.keys() & after.keys()])
+
     def test_servers_are_resized_in_one_decision(self):
         self.create_stack(pair())
         before = self.servers()
@@ -140,19 +189,8 @@ class TestLoss(base.HeatTestCase):
 class TestRollback(base.HeatTestCase):
     """Stacks that go back after a failure."""
 
-    def failing(self, **resources):
-        """Return resources of which the last one fails."""
-        broken = {
-            'type': 'OS::Heat::TestResource',
-            'properties': {'fail': True},
-            'depends_on': [*resources],
-        }
-        return {**resources, 'broken': broken}
-
     def test_created_stack_leaves_nothing(self):
-        status = self.create_stack(
-            self.failing(**pair()), disable_rollback=False
-        )
+        status = self.create_stack(failing(**pair()), disable_rollback=False)
 
         self.assertEqual('ROLLBACK_COMPLETE', status[0], status)
         self.eventually(self.left, lambda left: not left)
@@ -163,7 +201,7 @@ class TestRollback(base.HeatTestCase):
         self.create_stack(pair())
 
         status = self.update_stack(
-            self.failing(**pair(), db=hot.server('db')),
+            failing(**pair(), db=hot.server('db')),
             disable_rollback=False,
         )
 
@@ -176,9 +214,7 @@ class TestRollback(base.HeatTestCase):
     def test_removed_servers_are_members_again(self):
         self.create_stack({**pair(), 'db': hot.server('db')})
 
-        status = self.update_stack(
-            self.failing(**pair()), disable_rollback=False
-        )
+        status = self.update_stack(failing(**pair()), disable_rollback=False)
 
         self.assertEqual('ROLLBACK_COMPLETE', status[0], status)
         self.assertEqual('ACTIVE', self.statuses()['db'])

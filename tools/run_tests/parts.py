@@ -44,7 +44,7 @@ PARTS = {
             tests='OurScheduler|LiveMigration|MultiCell'
             '|V295.*(no_valid_host|rules)',
         ),
-        Part('heat', 'tests/heat', WAITING),
+        Part('heat', 'tests/heat', WAITING, share=1),
         Part('long', 'tests/long', WAITING, share=1),
     )
 }
