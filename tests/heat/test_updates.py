@@ -16,11 +16,11 @@ def pair(**properties):
     }
 
 
-def failing(**resources):
-    """Return resources of which the last one fails."""
+def failing(*, fail=True, **resources):
+    """Return resources of which the last one fails, or may fail later."""
     broken = {
         'type': 'OS::Heat::TestResource',
-        'properties': {'fail': True},
+        'properties': {'fail': fail},
         'depends_on': [*resources],
     }
     return {**resources, 'broken': broken}
@@ -126,7 +126,8 @@ class TestReplacing(base.HeatTestCase):
                 'b': hot.server('b', user_data=user_data),
             }
 
-        self.create_stack(servers('1'))
+        # Heat deletes old servers after what has depended on them is updated.
+        self.create_stack(failing(**servers('1'), fail=False))
         status = self.update_stack(failing(**servers('2')))
 
         self.assertEqual('UPDATE_FAILED', status[0], status)
