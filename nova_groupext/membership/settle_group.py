@@ -48,15 +48,27 @@ def keeps_no_hold(context: RequestContext, member: VRTMember) -> bool:
     """
     if member.server_request is not None:
         return True
-    roster = stored.read(VRTGroup.get_by_id(context, member.group_id))
-    own = next((m for m in roster.members if m.row == member.id), None)
-    return (
-        # It was a successor, if it is none of the group any more.
-        own is None
-        or own.is_successor
-        or settling.has_follower(roster, own)
-        or roster.number_beyond_count(member.member_set) > 0
+    # Counted by the database: a round may ask this for each server of a
+    # large group.
+    is_own = models.Member.group_id == member.group_id
+    has_successors = models.Member.succeeds.is_not(None)
+    if db.count(context, models.Member, is_own, has_successors):
+        roster = stored.read(VRTGroup.get_by_id(context, member.group_id))
+        own = [each for each in roster.members if each.row == member.id]
+        if any(
+            each.is_successor or settling.has_follower(roster, each)
+            for each in own
+        ):
+            return True
+    placed = db.count(
+        context,
+        models.Member,
+        is_own,
+        models.Member.member_set == member.member_set,
+        models.Member.status.in_(states.MEMBER_PLACED),
+        ~has_successors,
     )
+    return placed > member.described.wanted
 
 
 def settle(context: RequestContext, group_id: int) -> None:
