@@ -94,13 +94,11 @@ class VRTMemberController(wsgi.Controller):
         if member_set != path:
             _check_is_last(group, member_set, path)
         if not _is_left_out(group, member_set):
-            beyond_count = stored.read(group).number_beyond_count(member_set)
-            _remove(
-                topology,
-                member_set,
-                is_entry=member_set == path,
-                keeps_count=keep_server and beyond_count > 0,
-            )
+            node, name = _parent(topology, member_set)
+            if member_set == path:
+                del node['members'][name]
+            elif not (keep_server and _has_beyond_count(group, member_set)):
+                _decrease(node['members'], name)
         removed = path if keep_server else None
         self._revise(context, group, topology, keep_server, removed)
 
@@ -243,38 +241,31 @@ def _is_left_out(group, member_set):
     )
 
 
-def _remove(topology, member_set, *, is_entry, keeps_count):
-    """Remove a member from a topology.
+def _has_beyond_count(group, member_set):
+    """Check whether more members have a place than their set describes.
 
-    :param is_entry: whether the whole entry goes, not one of its members
-    :param keeps_count: whether the member is one of more than are described
+    One that is let go is then one of these: grown, or leaving.
     """
-    node, name = _parent(topology, member_set)
-    decreased = None
-    if not is_entry:
-        decreased = node['members'][name]
-        if not keeps_count:
-            decreased = _decrease(decreased)
-    if decreased is None:
-        del node['members'][name]
-    else:
-        node['members'][name] = decreased
+    return stored.read(group).number_beyond_count(member_set) > 0
 
 
-def _decrease(present):
-    """Return an entry with a counted member less, or None if none is left.
+def _decrease(members, name):
+    """Describe a counted member less; remove the entry if none is left.
 
     A server of a former counted member does not count for a single member.
+
+    :param members: ``members`` of a topology, which are changed
     """
+    present = members[name]
     if 'count' not in present:
-        return present
+        return
     number = max(0, present['count'] - 1)
     if number == 0 and 'max_count' not in present:
-        return None
-    decreased = {**present, 'count': number}
+        del members[name]
+        return
+    members[name] = {**present, 'count': number}
     if 'min_count' in present:
-        decreased['min_count'] = min(present['min_count'], number)
-    return decreased
+        members[name]['min_count'] = min(present['min_count'], number)
 
 
 def _resource():

@@ -238,7 +238,7 @@ class Roster:
         return described.max_surge - len(self.successors_of(member_set))
 
     def number_beyond_count(self, member_set: Path) -> int:
-        """Number of placed members that are placed only as long as asked for.
+        """Number of placed members beyond those that are always wanted.
 
         Nothing is held for another server when one of these goes.
         """
