@@ -52,6 +52,21 @@ class TestReplacing(base.HeatTestCase):
         )
         return servers
 
+    def check_replaced(self, before, after):
+        """Create a stack, and check that its update replaces all servers.
+
+        :param before: resources of the stack
+        :param after: those of the update
+        :returns: {id: server} after the update
+        """
+        self.create_stack(before)
+        old = self.servers()
+
+        new = self.check(after)
+
+        self.assertEqual([], [*old.keys() & new.keys()])
+        return new
+
     def test_servers_are_rebuilt_with_another_image(self):
         self.create_stack(pair())
         before = self.servers()
@@ -63,21 +78,16 @@ class TestReplacing(base.HeatTestCase):
 
     def test_servers_are_replaced_by_those_of_another_image(self):
         policy = {'image_update_policy': 'REPLACE'}
-        self.create_stack(pair(**policy))
-        before = self.servers()
 
-        after = self.check(pair(image='cirros-next', **policy))
+        after = self.check_replaced(
+            pair(**policy), pair(image='cirros-next', **policy)
+        )
 
-        self.assertEqual([], [*before.keys() & after.keys()])
         self.assertEqual([NEXT] * 2, [*map(self.image_of, after.values())])
 
     def test_servers_are_replaced_for_other_user_data(self):
-        self.create_stack(pair(user_data='a'))
-        before = self.servers()
+        self.check_replaced(pair(user_data='a'), pair(user_data='b'))
 
-        after = self.check(pair(user_data='b'))
-
-        self.assertEqual([], [*before.keys() & after.keys()])
         self.assertEqual(1, self.the_group()['generation'])
 
     def test_scaled_servers_are_replaced_in_batches(self):
@@ -95,12 +105,7 @@ class TestReplacing(base.HeatTestCase):
                 },
             }
 
-        self.create_stack(scaled('a'))
-        before = self.servers()
-
-        after = self.check(scaled('b'))
-
-        self.assertEqual([], [*before.keys() & after.keys()])
+        self.check_replaced(scaled('a'), scaled('b'))
 
     def test_servers_of_a_resource_group_are_replaced_in_batches(self):
         def batched(user_data):
@@ -111,12 +116,7 @@ class TestReplacing(base.HeatTestCase):
                 'webs': hot.many(2, server, update_policy=policy),
             }
 
-        self.create_stack(batched('a'))
-        before = self.servers()
-
-        after = self.check(batched('b'))
-
-        self.assertEqual([], [*before.keys() & after.keys()])
+        self.check_replaced(batched('a'), batched('b'))
 
     def test_successors_that_a_failed_update_leaves_are_replaced_as_well(self):
         def servers(user_data):

@@ -432,4 +432,5 @@ class TestFormerDescriptions(StoredCase):
 
             self.assertEqual('workers/w-2', choice.member.path)
             self.assertEqual(is_held, choice.is_held)
-            self.assertEqual(stored.MATCHING, choice.member.request)
+            roster = stored.read(self.group, self.matching(request))
+            self.assertEqual(not is_held, roster.is_pending(choice.member))
