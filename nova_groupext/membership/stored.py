@@ -290,13 +290,19 @@ def _request_of(
 ) -> Path | None:
     """Return the request of a member's set; a successor's may be another's.
 
-    A server of a former description may be as another set describes it now.
+    A server of a former description may be as another set describes it now,
+    or as none does: None.
     """
-    if member.is_successor and member.server_request is not None:
-        for each in group.member_sets:
-            if are_alike(each.resolved_request, member.server_request):
-                return requests[each.path]
-    return requests.get(member.member_set)
+    if not (member.is_successor and member.server_request is not None):
+        return requests.get(member.member_set)
+    return next(
+        (
+            requests[each.path]
+            for each in group.member_sets
+            if are_alike(each.resolved_request, member.server_request)
+        ),
+        None,
+    )
 
 
 def _member_set(described: 'VRTMemberSet', request: Path) -> MemberSet:

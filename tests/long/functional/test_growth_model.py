@@ -272,6 +272,18 @@ class TestGrowthModel(growing.GrowingCase):
             *(Create('/', 'cirros-uefi'), Delete(0)),
         )
 
+    def test_successor_of_a_former_description_follows_in_its_own_set(self):
+        """The other set is described as its own one is now."""
+        self.play(
+            Put(Described('cirros-next', count=0, max_count=1)),
+            Create('db'),
+            Put(
+                Described('cirros-uefi', count=1, max_count=3),
+                Described('cirros-uefi', max_surge=1),
+            ),
+            *(Create('/'), Delete(0), Create('/', 'cirros-uefi')),
+        )
+
     def test_former_description_of_a_server_that_has_gone_is_a_conflict(self):
         uefi = Described('cirros-uefi', count=1, max_surge=1)
         self.play(

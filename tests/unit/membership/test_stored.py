@@ -211,6 +211,22 @@ class TestSuccessors(StoredCase):
             self.assertEqual(is_alike, len(requests) == 1)
             self.group.members.pop()
 
+    def test_successor_described_before_is_like_no_set_that_is_like_its_own(
+        self,
+    ):
+        """Its own set describes other servers now, as another one does."""
+        self.group.member_sets[1].resolved_request = M2
+        former = {'flavor_id': 'former'}
+        self.successor('workers/w', '', server_request=former)
+
+        roster = stored.read(self.group)
+
+        [successor] = [m for m in roster.members if m.server == uuids.new]
+        self.assertNotIn(
+            successor.request,
+            {each.request for each in roster.member_sets.values()},
+        )
+
     def test_revision_keeps_a_successor_and_counts_it(self):
         path = self.successor('workers/w', 'workers/w')
         self.change('workers/w-2', status=Member.ACTIVE)
