@@ -244,7 +244,10 @@ class TestGrowing(growing.GrowingCase):
             lambda *_args: gave_up.wait(60) and None,
         )
 
+        points = []
+
         def give_up(point):
+            points.append(point)
             if point == 'before hold.post':
                 VRTCreate.update_rows(
                     self.context, ends_at=timeutils.utcnow().replace(2000)
@@ -257,6 +260,7 @@ class TestGrowing(growing.GrowingCase):
             failed = self.grow()
 
         self.assertTrue(gave_up.is_set())
+        self.assertNotIn('after revise.commit', points)
         self.assertIn('no planner has found a host', failed.fault['message'])
         self.eventually(
             self.reaped_statuses, lambda now: now == {'w-0': 'ACTIVE'}
