@@ -9,6 +9,7 @@ from oslo_db import exception as db_exc
 from nova_groupext import exception
 from nova_groupext.db import api as db
 from nova_groupext.db import models
+from nova_groupext.objects import drafts
 from nova_groupext.objects.event import VRTEvent
 from nova_groupext.objects.lease import VRTLease
 from nova_groupext.scheduler import rpcapi
@@ -147,6 +148,18 @@ class TestServe(ServeTestCase):
             ('revision_error', 'too many cores'), (event.name, event.message)
         )
         self.assertEqual([], self.events(draft))
+
+    def test_draft_for_creates_is_not_planned_without_its_creates(self):
+        """Its planner has died; servers that still wait are decided anew."""
+        uuid, _provider = self.held()
+        draft = drafts.replacement_of(self.deployment.group(uuid), {'m-0': []})
+        draft.is_for_creates = True
+        drafts.store(self.context, self.deployment.group(uuid), draft)
+
+        self.serve(uuid)
+
+        self.assertEqual([], self.planned)
+        self.assertEqual('RELEASING', self.deployment.group(draft.uuid).status)
 
     def test_unexpected_error_names_the_request_only(self):
         group = self.serve(self.uuid, look=self.failing(ValueError('secret')))
