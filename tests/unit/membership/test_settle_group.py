@@ -197,6 +197,14 @@ class TestSettle(base.HeldGroupTestCase):
             settle_group.keeps_no_hold(self.context, self.member('m-0'))
         )
 
+    def test_members_of_another_set_make_none_surplus(self):
+        for path in ('m-1', 'm-2'):
+            self.change(path, member_set='other')
+
+        self.assertFalse(
+            settle_group.keeps_no_hold(self.context, self.member('m-0'))
+        )
+
     def test_groups_that_may_have_surplus_members_are_listed(self):
         def listed():
             return settle_group.list_groups(self.context) == [self.group.id]
