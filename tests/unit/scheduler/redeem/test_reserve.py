@@ -103,6 +103,18 @@ class TestChoose(ReserveTestCase):
 
         self.assertEqual([self.members[0].id], error.refused)
 
+    def test_no_more_refused_members_are_told_than_are_missing(self):
+        """Only these get other hosts."""
+        first, second = (each.id for each in self.members)
+
+        error = self.assertRaises(
+            reserve.NotEnoughMembers,
+            *(self.choose, self.servers[0]),
+            refused={first, second},
+        )
+
+        self.assertEqual([first], error.refused)
+
     def test_refused_host_of_a_member_reserved_for_the_server_is_told(self):
         server, own = self.servers[0], self.members[1]
         own.update_row(self.context, reserved_for=server)
