@@ -302,19 +302,42 @@ class TestRefusals(HintsCase):
             server(self.workers(), {'vrt_member': 'workers'}, flavorRef='big'),
         )
 
-    def test_new_index_beside_a_released_member_is_a_conflict(self):
+    def test_held_members_that_describe_another_server_do_not_count(self):
+        group = self.unstored_group()
+        group.expires_at = None
+        for member in group.members:
+            member.status = states.Member.HELD
+        group.member_sets[0].resolved_request = base.request('big')
+        group.create(self.context)
+
+        self.assertRefused(
+            409,
+            'but only 3 of the 4 members of the group can be created now.',
+            server({'vrt_group': group.uuid, 'vrt_member': '/'}, min_count=4),
+        )
+
+    def test_new_index_of_a_server_that_differs_is_refused_as_differing(self):
+        self.assertRefused(
+            409,
+            'member workers/worker-7 of the VRT group: its flavor is big',
+            server(self.new_worker(), flavorRef='big'),
+        )
+
+    def test_member_set_with_a_released_member_is_a_conflict(self):
         self.useFixture(
             fixtures.MockPatch(
                 'nova_groupext.scheduler.nova.servers.find_ending',
                 return_value=(set(), set()),
             )
         )
+        member_hints = self.new_worker()
 
-        self.assertRefused(
-            409,
-            'a member there was released; revise or replan',
-            server(self.new_worker()),
-        )
+        for path in ('workers/worker', 'workers/worker-7'):
+            self.assertRefused(
+                409,
+                'a member there was released; revise or replan',
+                server(member_hints, {'vrt_member': path}),
+            )
 
     def test_number_of_servers_is_bounded_before_members_are_chosen(self):
         CONF.set_override('max_members', 9, 'vrt')
