@@ -6,7 +6,8 @@ All open creates of a group are decided together:
 1. Follow the group's servers: members of deleted ones are free again, or
    their successors take their places.
 2. Choose a member for each server, oldest create first, by the rules of
-   membership/creates.py. A create that these refuse is refused.
+   membership/creates.py. A create that these refuse is refused; it stays open
+   if they refuse it only beside older ones, which may get no hosts.
 3. If all its members are held, reserve them for its servers.
 4. Store the others as a draft of the group: its definition, and the members
    that are to be placed. Decide it as a revision that moves no other hold, or
@@ -126,8 +127,7 @@ def place_open(context, placement_client, lease, group, decide_draft):
     group = VRTGroup.get_by_id(context, group.id)
     waiting = VRTCreate.list_open(context, group.id)
     chosen = _choose(context, group, waiting)
-    _rename(context, lease, group, chosen)
-    chosen = _reserve_held(context, lease, chosen)
+    chosen = _reserve_held(context, lease, group, chosen)
     if chosen:
         _place(context, lease, group.id, chosen, decide_draft)
 
@@ -172,19 +172,17 @@ def _still_open(context, group_id, chosen):
 def _choose(context, group, waiting):
     """Choose members for the servers of creates; refuse what is impossible.
 
+    What is so only beside older creates stays open: they may get no hosts.
+
     :param waiting: VRTCreates, oldest first
-    :returns: [_Chosen] of the others
+    :returns: [_Chosen] of those that get members
     """
     chosen, servers = [], {}
     for each in waiting:
-        roster = stored.read(group, Matching(each.kinds))
-        _repeat(roster, servers)
         try:
-            choices = creates.choose(
-                roster, each.hint, each.server_uuids, stored.MATCHING
-            )
-        except creates.Refused as exc:
-            each.fail(context, OBSTACLES[exc.obstacle])
+            choices = _choose_for(group, each, servers)
+        except creates.Refused:
+            _fail_if_impossible(context, group, each)
             continue
         by_server = dict(zip(each.server_uuids, choices, strict=True))
         servers |= {uuid: one.member for uuid, one in by_server.items()}
@@ -192,17 +190,25 @@ def _choose(context, group, waiting):
     return chosen
 
 
-def _rename(context, lease, group, chosen):
-    """Rename members whose servers have asked for other names."""
-    path_of = {member.id: member.path for member in group.members}
-    new_paths = {
-        member.row: member.path
-        for each in chosen
-        for member in each.members
-        if member.row is not None and member.path != path_of[member.row]
-    }
-    if new_paths:
-        renames.rename(context, lease, new_paths)
+def _choose_for(group, waiting, servers):
+    """Choose members for the servers of a create.
+
+    :param servers: {server uuid: Member} of older creates
+    :raises: creates.Refused
+    """
+    roster = stored.read(group, Matching(waiting.kinds))
+    _repeat(roster, servers)
+    return creates.choose(
+        roster, waiting.hint, waiting.server_uuids, stored.MATCHING
+    )
+
+
+def _fail_if_impossible(context, group, waiting):
+    """End a create that gets no members, whatever becomes of older ones."""
+    try:
+        _choose_for(group, waiting, {})
+    except creates.Refused as exc:
+        waiting.fail(context, OBSTACLES[exc.obstacle])
 
 
 def _repeat(roster, servers):
@@ -217,37 +223,66 @@ def _repeat(roster, servers):
         same.status = states.Member.REDEEMING
 
 
-def _reserve_held(context, lease, chosen):
-    """Reserve the members of creates that are all held; return the others."""
+def _reserve_held(context, lease, group, chosen):
+    """Reserve the members of creates that are all held; return the others.
+
+    A create stays open while its name is that of a member to be renamed.
+    """
     waiting = []
     for each in chosen:
         if each.to_place:
             waiting.append(each)
-        else:
+            continue
+        with contextlib.suppress(exception.GenerationConflict):
+            _rename(context, lease, group, each.members)
             each.create.choose(context, each.paths, draft_id=0)
             create.reserve_held(context, lease, each.create)
     return waiting
 
 
+def _rename(context, lease, group, members):
+    """Rename held members whose servers have asked for other names."""
+    path_of = {member.id: member.path for member in group.members}
+    new_paths = {
+        each.row: each.path
+        for each in members
+        if each.path != path_of[each.row]
+    }
+    if new_paths:
+        renames.rename(context, lease, new_paths)
+
+
 def _store_draft(context, group, chosen):
     """Store a draft that places the members of creates.
+
+    A member that gets another name is a new one there, instead of the old one:
+    it keeps its name if the draft is refused.
 
     :param chosen: [_Chosen]
     :returns: the draft, in state PLANNING; None while the group is revised
     """
-    members = [member for each in chosen for member in each.to_place]
-    draft = drafts.replacement_of(
-        group, {stored.path_of(each): [] for each in members}
-    )
+    members = {
+        stored.path_of(member): member
+        for each in chosen
+        for member in each.to_place
+    }
+    draft = drafts.replacement_of(group, {path: [] for path in members})
     draft.is_for_creates = True
-    described = {each.path: each for each in draft.member_sets}
-    draft.members += [
-        VRTMember.tentative(
-            stored.path_of(each), described[each.member_set], each.succeeds
-        )
-        for each in members
-        if each.row is None
+    rows = {each.row for each in members.values()}
+    replaced = {each.path for each in group.members if each.id in rows}
+    kept = [
+        each
+        for each in draft.members
+        if each.path in members or each.path not in replaced
     ]
+    described = {each.path: each for each in draft.member_sets}
+    present = {each.path for each in kept}
+    new = [
+        VRTMember.tentative(path, described[each.member_set], each.succeeds)
+        for path, each in members.items()
+        if path not in present
+    ]
+    draft.members = [*kept, *new]
     _describe_as_before(group, draft, chosen)
     try:
         drafts.store(context, group, draft)

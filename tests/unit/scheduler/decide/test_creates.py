@@ -52,11 +52,13 @@ class TestPlaceOpen(base.ProtocolTestCase):
         self.place_by(refuse)
 
     def place_by(self, decide):
+        lease = self.acquire_lease(self.uuid)
         creates.place_open(
             *(self.context, self.deployment.placement_client()),
-            *(self.acquire_lease(self.uuid), self.deployment.group(self.uuid)),
+            *(lease, self.deployment.group(self.uuid)),
             decide,
         )
+        lease.release(self.context)
 
     def test_creates_that_are_refused_together_are_placed_one_by_one(self):
         self.place()
@@ -143,6 +145,32 @@ class TestPlaceOpen(base.ProtocolTestCase):
             creates.OBSTACLES[creates.Obstacle.RELEASED], faults['m-1']
         )
         self.assertEqual([['m-0']], self.drafts)
+
+    def test_create_beside_an_older_one_for_its_member_is_decided_later(self):
+        """The older one is refused, perhaps."""
+        self.deployment.start_create(self.uuid, 'm-1', uuids.three)
+
+        self.place()
+
+        self.assertEqual([['m-0', 'm-1'], ['m-0'], ['m-1']], self.drafts)
+        self.assertEqual(
+            [states.Create.REFUSED] * 2 + [states.Create.OPEN], self.statuses()
+        )
+        self.place()
+        self.assertEqual(['m-1'], self.drafts[-1])
+
+    def test_member_of_a_refused_create_keeps_its_name(self):
+        VRTCreate.update_rows(
+            self.context, models.Create.hint == 'm-0', hint='m-7'
+        )
+
+        self.place()
+
+        self.assertEqual([['m-1', 'm-7'], ['m-7'], ['m-1']], self.drafts)
+        self.assertEqual(
+            ['m-0', 'm-1'],
+            [each.path for each in self.deployment.group(self.uuid).members],
+        )
 
     def test_creates_whose_time_is_over_are_not_placed_any_more(self):
         self.place(ends_at=clock.now(-1))
