@@ -5,6 +5,7 @@ Members whose description is unchanged keep their resolved flavor and image.
 The others are resolved as for a new group.
 """
 
+from nova_groupext import exception
 from nova_groupext import quota
 from nova_groupext.api import describe
 from nova_groupext.api import groups
@@ -14,6 +15,7 @@ from nova_groupext.membership import stored
 from nova_groupext.objects import drafts
 from nova_groupext.objects import states
 from nova_groupext.objects.member import VRTMember
+from nova_groupext.solver.language import paths
 
 
 def replan(context, group, movable_paths=None):
@@ -31,8 +33,9 @@ def replan(context, group, movable_paths=None):
         raise _planning_conflict(group)
     draft = _present_draft(context, group)
     set_members(group, draft)
-    paths = [member.path for member in group.members]
-    draft.movable_paths = movable_paths or sorted(paths)
+    draft.movable_paths = movable_paths or sorted(
+        member.path for member in group.members
+    )
     return _store(context, group, draft)
 
 
@@ -101,6 +104,7 @@ def _store(context, group, draft):
     """Store a draft, or redefine the group itself if it holds nothing."""
     group.check_unexpired()
     groups.check_planning_limit(context, group.project_id)
+    _check_names(draft)
     _check_servers(group, draft)
     _check_quota(context, group, draft)
     if (
@@ -212,6 +216,33 @@ def _check_servers(group, draft):
         raise groups.in_use_error(
             changed,
             'servers of a group with an exclusive policy cannot be resized',
+        )
+
+
+def _check_names(draft):
+    """Refuse a definition that uses the names of servers that it leaves out.
+
+    :raises: MemberStateConflict, which names the members of these servers
+    """
+    sets = {each.path for each in draft.member_sets}
+    subgroups = paths.with_ancestors({paths.parent(each) for each in sets})
+    both = sets & subgroups
+    clashing = [
+        each.path
+        for each in draft.members
+        if (each.path != each.member_set and each.path in sets | subgroups)
+        or (
+            each.described.is_left_out
+            and not both.isdisjoint(paths.with_ancestors({each.member_set}))
+        )
+    ]
+    if clashing:
+        raise exception.member_state_conflict(
+            clashing,
+            status='left out',
+            reason='the definition has something else by the same name; '
+            'delete the servers first, or keep them running with keep_server '
+            '(--keep-server)',
         )
 
 

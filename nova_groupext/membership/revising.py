@@ -52,12 +52,23 @@ def leave_out(roster: Roster, member: Member) -> None:
 
 
 def _forget_unplaced(roster: Roster) -> None:
+    """Remove what is described anew, under another name if that is taken."""
     roster.remove(
         [
             each
             for each in roster.members
             if each.status in (states.Member.RELEASED, *IS_UNPLACED)
+            or (each.status == HELD and _has_taken_name(roster, each))
         ]
+    )
+
+
+def _has_taken_name(roster: Roster, member: Member) -> bool:
+    """Check whether a member is called as a set, or subgroup, is now."""
+    return (
+        member.path != member.member_set
+        and roster.is_node(member.path)
+        and roster.member_set_of(member.path) is None
     )
 
 

@@ -182,14 +182,19 @@ class Roster:
 
         The index of a counted member does not matter.
         """
-        if path in self.member_sets and not self.is_counted(path):
-            return path
+        if self.is_node(path):
+            is_single = path in self.member_sets and not self.is_counted(path)
+            return path if is_single else None
         stem, index = paths.split_index(path)
         return stem if index >= 0 and self.is_counted(stem) else None
 
     def is_counted(self, member_set: Path) -> bool:
         described = self.member_sets.get(member_set)
         return described is not None and described.count is not None
+
+    def is_node(self, path: Path) -> bool:
+        """Check whether a path is that of a member set or of a subgroup."""
+        return path in paths.with_ancestors(self.member_sets)
 
     def free_path(self, member_set: Path) -> Path:
         """Return the path of the next member of a member set."""
@@ -200,12 +205,10 @@ class Roster:
         """Return the paths of the next members of a member set."""
         if member_set in self.member_sets and not self.is_counted(member_set):
             return [member_set] * number
+        # Sets that were left out have members, too.
+        present = {each.member_set for each in self.members}
         taken = {each.path for each in self.members}
-        taken.update(
-            path
-            for path, each in self.member_sets.items()
-            if each.count is None
-        )
+        taken |= paths.with_ancestors({*self.member_sets, *present})
         free = (path for path in _indexed(member_set) if path not in taken)
         return [*itertools.islice(free, number)]
 

@@ -139,12 +139,17 @@ class GrowingCase(changing_cloud.ChangingCloudTestCase):
         worker = {**base.member(count=count), **more}
         self.put_topology({'members': {'w': worker}, 'policies': [APART]})
 
-    def put_topology(self, topology):
+    def put_group(self, topology, **more):
+        """Send a revision; return the response."""
         generation = self.group(self.uuid)['generation']
-        body = {'generation': generation, 'topology': topology}
-        response = self.api().put(
+        body = {'generation': generation, 'topology': topology, **more}
+        return self.api().put(
             f'{base.GROUPS}/{self.uuid}', json={'vrt_group': body}
         )
+
+    def put_topology(self, topology, **more):
+        """Revise the group, and wait until that is done."""
+        response = self.put_group(topology, **more)
         self.assertEqual(202, response.status_code, response.text)
         self.eventually(
             self.group, lambda now: now['revision'] is None, self.uuid

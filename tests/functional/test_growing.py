@@ -63,6 +63,22 @@ class TestGrowing(growing.GrowingCase):
         self.assertIsNotNone(shown['w-7'])
         self.assert_sound()
 
+    def test_new_member_has_no_name_of_a_set_or_subgroup(self):
+        few = base.member(count=1, max_count=3)
+        sub = {'members': {'x': few}}
+        topology = {'members': {'w': few, 'w-1': few}, 'groups': {'w-2': sub}}
+        self.uuid = self.hold_group(topology)['id']
+        hints = ('w', 'w', 'w-1', 'w-1', 'w-2', 'w-2')
+
+        statuses = {self.grow(hint).status for hint in hints}
+
+        self.assertEqual({'ACTIVE'}, statuses)
+        self.assertEqual(
+            {'w-0', 'w-3', 'w-1-0', 'w-1-1', 'w-2/x-0', 'w-2/x-1'},
+            {*self.statuses()},
+        )
+        self.assert_sound()
+
     def test_deleted_server_beyond_count_leaves_no_member(self):
         self.hold_workers(1, 3)
         self.grow()

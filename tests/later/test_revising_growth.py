@@ -94,6 +94,43 @@ class TestRevising(growing.GrowingCase):
         )
         self.assertEqual('ACTIVE', self.grow('sub').status)
 
+    def test_name_of_a_server_is_given_to_nothing_else_before_it_goes(self):
+        """A member becomes a subgroup, and a subgroup a member."""
+        one = base.member()
+        single = {'members': {'x': one, 'v': one}}
+        nested = {
+            'members': {'v': one},
+            'groups': {'x': {'members': {'y': one}}},
+        }
+        counted = {
+            'members': {'v': one, 'x': base.member(count=2)},
+        }
+        for before, path, after in (
+            (single, 'x', nested),
+            (nested, 'x/y', single),
+            (nested, 'x/y', counted),
+        ):
+            self.uuid = self.hold_group(before)['id']
+            server = self.redeem(self.uuid, path, 'm1.tiny')
+
+            response = self.put_group(after)
+
+            self.assertEqual(409, response.status_code, response.text)
+            self.assertIn(f'Member {path} is left out', response.text)
+            self.delete(server)
+            self.reaped_statuses()
+            self.put_topology(after)
+            self.assertEqual({'HELD'}, {*self.statuses().values()})
+            self.assert_sound()
+            self.delete_group(self.uuid)
+
+    def test_index_of_a_server_is_no_subgroup_before_it_goes(self):
+        self.hold_workers(2, 2)
+        self.grow('w-1')
+        other = {'members': {'y': base.member()}}
+        response = self.put_group({'groups': {'w-1': other}})
+        self.assertEqual(409, response.status_code, response.text)
+
     def test_servers_stay_members_when_their_subgroup_is_defined_again(self):
         workers = {'w': base.member(count=2)}
         topology = {'groups': {'sub': {'members': workers}}}

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Path names of this group's parts and of other groups' members."""
 
+from collections.abc import Iterable
 import re
 
 from nova_groupext.solver.aliases import Path
@@ -18,6 +19,24 @@ _SUCCESSOR = re.compile(r'(.+)\+[0-9a-f]{32}', re.DOTALL)
 def join(*parts: Path) -> Path:
     """Join the parts that are not empty into a path name."""
     return '/'.join(part for part in parts if part)
+
+
+def parent(path: Path) -> Path:
+    """Return the path name of the subgroup around a path, '' for the group."""
+    return path.rpartition('/')[0]
+
+
+def with_ancestors(path_names: Iterable[Path]) -> set[Path]:
+    """Return some path names and those of the subgroups around them.
+
+    The whole group is none of these.
+    """
+    found: set[Path] = set()
+    for path in path_names:
+        while path and path not in found:
+            found.add(path)
+            path = parent(path)
+    return found
 
 
 def split_index(path: Path) -> tuple[Path, int]:

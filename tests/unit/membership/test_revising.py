@@ -140,6 +140,17 @@ class TestDescriptions(base.MembershipTestCase):
 
 
 class TestNames(base.MembershipTestCase):
+    def test_held_member_gives_its_name_to_a_subgroup(self):
+        workers = base.member_set(1)
+        self.describe(w=base.member_set(1, max_count=9))
+        self.create('w-0'), self.create('w-1')
+        self.delete('s1'), self.revise(w=workers)
+        self.delete('s2'), self.revise(w=workers)
+
+        self.revise(**{'w': workers, 'w-0/x': base.member_set()})
+
+        self.assertEqual({'w-1', 'w-0/x'}, {*self.shown()})
+
     def test_single_member_that_gets_a_count_gets_an_index(self):
         self.describe(w=base.member_set(), **{'w-0': base.member_set()})
         server = self.create('w')

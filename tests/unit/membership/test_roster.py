@@ -23,6 +23,35 @@ class TestPaths(base.MembershipTestCase):
             ],
         )
 
+    def test_set_or_subgroup_with_an_index_is_no_counted_member(self):
+        self.describe(
+            **{
+                'w': base.member_set(1, max_count=9),
+                'w-1': base.member_set(1, max_count=9),
+                'w-2/x/y': base.member_set(),
+            }
+        )
+
+        self.assertEqual(
+            [None, None, 'w', 'w-1'],
+            [
+                self.roster.member_set_of(path)
+                for path in ('w-1', 'w-2', 'w-3', 'w-1-0')
+            ],
+        )
+        self.assertEqual('w-3', self.roster.free_path('w'))
+
+    def test_name_of_a_set_left_out_is_not_free_while_it_has_servers(self):
+        workers = base.member_set(1, max_count=9)
+        self.describe(**{'w': workers, 'w-1': base.member_set(1)})
+        server = self.create('w-1')
+
+        self.revise(w=workers)
+
+        self.assertEqual('w-2', self.roster.free_path('w'))
+        self.delete(server)
+        self.assertEqual('w-1', self.roster.free_path('w'))
+
     def test_path_is_within_itself_and_its_ancestors(self):
         for ancestor in ('', 'g', 'g/w'):
             self.assertTrue(rosters.is_within('g/w', ancestor))
