@@ -75,10 +75,15 @@ def _check_placeable(context, group_uuid, path, server, error):
 
     :param error: raised where the definition allows no more members now
     :raises: MemberLimitExceeded, PlacementRefused, DescriptionMismatch,
-        MemberStateConflict, InvalidInput
+        GroupStateConflict, MemberStateConflict, InvalidInput
     """
     group = VRTGroup.find(context, group_uuid)
     if group.status not in states.GROUP_REPLACEABLE:
+        is_absent = isinstance(error, exception.MemberNotFound)
+        if is_absent and allowed.member_sets_for(group, path):
+            raise group.conflict(
+                'its servers can be created when it is held'
+            ) from error
         raise error
     # No group has more members, whatever the request says.
     number = min(_requested_number(server), CONF.vrt.max_members + 1)

@@ -81,6 +81,11 @@ class HintsFilter(base_wsgi.Middleware):
         if any(name in hints for name in OUR_HINTS):
             _check_request(req, body['server'], key, hints)
         elif server_groups.HINT in hints:
+            group = hints[server_groups.HINT]
+            if isinstance(group, list) and len(group) == 1:
+                # Nova's schema permits lists, but its query fails.
+                [hints[server_groups.HINT]] = group
+                req.body = jsonutils.dump_as_bytes(body)
             response = req.copy().get_response(self.application)
             if response.status_int != http.HTTPStatus.BAD_REQUEST:
                 return response

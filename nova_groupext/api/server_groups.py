@@ -67,10 +67,7 @@ def member_hints(context, hints):
 
     :param hints: the hints of the request, as Nova has refused them
     """
-    group_id = hints.get(HINT)
-    if isinstance(group_id, list) and len(group_id) == 1:
-        [group_id] = group_id
-    found = _find(context, group_id)
+    found = _find(context, hints[HINT])
     if found is None:
         return None
     group, path = found

@@ -17,6 +17,7 @@ from nova_groupext.api import revise
 from nova_groupext.api.schemas import request_schemas
 from nova_groupext.api.views import group_views
 from nova_groupext.api.views import member_views
+from nova_groupext.membership import settling
 from nova_groupext.membership import stored
 from nova_groupext.objects import states
 from nova_groupext.objects.hold import VRTHold
@@ -97,7 +98,7 @@ class VRTMemberController(wsgi.Controller):
             node, name = _parent(topology, member_set)
             if member_set == path:
                 del node['members'][name]
-            elif not (keep_server and _has_beyond_count(group, member_set)):
+            elif not (keep_server and _leaves_enough(group, path)):
                 _decrease(node['members'], name)
         removed = path if keep_server else None
         self._revise(context, group, topology, keep_server, removed)
@@ -241,12 +242,16 @@ def _is_left_out(group, member_set):
     )
 
 
-def _has_beyond_count(group, member_set):
-    """Check whether more members have a place than their set describes.
+def _leaves_enough(group, path):
+    """Check whether as many as described remain when a member is let go.
 
-    One that is let go is then one of these: grown, or leaving.
+    More have a place than its set describes, or a successor follows.
     """
-    return stored.read(group).number_beyond_count(member_set) > 0
+    roster = stored.read(group)
+    member = roster.find(path)
+    return roster.number_beyond_count(
+        member.member_set
+    ) > 0 or settling.has_follower(roster, member)
 
 
 def _decrease(members, name):

@@ -234,11 +234,20 @@ def _remove_named(roster: Roster, removed: Path | None) -> None:
 
 
 def _remove_leaving(roster: Roster) -> None:
-    """Remove servers beyond the limits, and successors of sets left out."""
+    """Remove servers beyond the limits, with what succeeds them by name.
+
+    Successors of sets left out go, too.
+    """
     for path in {each.member_set for each in roster.members}:
-        roster.remove(roster.leaving(path))
-        if path not in roster.member_sets:
-            roster.remove(roster.successors_of(path))
+        leaving = roster.leaving(path)
+        names = {each.path for each in leaving}
+        followers = [
+            each
+            for each in roster.successors_of(path)
+            if path not in roster.member_sets
+            or (each.names_member and each.path in names)
+        ]
+        roster.remove([*leaving, *followers])
 
 
 def path_of(member: Member) -> Path:

@@ -38,7 +38,8 @@ class MemberQueries(quota_queries.QuotaQueries):
     ) -> Self:
         """Return a member of a project's group that was not deleted.
 
-        The query reads one member, because a group may have a thousand.
+        The query reads one member, because a group may have a thousand. The
+        path that a successor is stored with is no name.
 
         :raises: MemberNotFound when the group or the member is missing
         """
@@ -46,6 +47,7 @@ class MemberQueries(quota_queries.QuotaQueries):
             context,
             models.Member,
             models.Member.path == path,
+            models.Member.succeeds.is_(None),
             *_is_in_group(group_uuid, project_id),
             load=(models.Member.group, models.Member.described),
         )

@@ -201,6 +201,31 @@ class TestRevising(growing.GrowingCase):
         self.assertEqual({'w-1': servers[1].id}, self.servers())
         self.assertEqual({'w-1': 'ACTIVE'}, self.statuses())
 
+    def test_successor_takes_the_place_of_a_server_that_is_let_go(self):
+        for hint in ('w-0', 'w'):
+            self.hold_workers(2, None, max_surge=1)
+            first, second = self.grow('w-0'), self.grow('w-1')
+            successor = self.grow(hint)
+
+            self.let_go('w-0')
+
+            expected = {'w-0': successor.id, 'w-1': second.id}
+            self.eventually(self.servers, lambda now, e=expected: now == e)
+            self.assertEqual({'ACTIVE'}, {*self.statuses().values()})
+            self.delete_servers(first, second, successor)
+            self.delete_group(self.uuid)
+
+    def test_servers_beyond_a_count_go_with_what_was_to_succeed_them(self):
+        self.hold_workers(2, None, max_surge=1)
+        for path in ('w-0', 'w-1', 'w-1'):
+            self.grow(path)
+
+        worker = base.member(count=1, max_surge=1)
+        self.put_topology({'members': {'w': worker}}, keep_server=True)
+
+        self.assertEqual({'w-0': 'ACTIVE'}, self.reaped_statuses())
+        self.assert_sound()
+
     def test_other_leaving_servers_stay_when_one_is_let_go(self):
         self.hold_workers(3, None)
         for _number in range(3):

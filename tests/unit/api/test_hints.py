@@ -155,6 +155,16 @@ class TestServerGroups(HintsCase):
         self.assertEqual(1, len(self.passed))
         self.assertEqual([], self.queries)
 
+    def test_list_of_one_server_group_reaches_nova_as_one(self):
+        group = uuidutils.generate_uuid()
+        self.ask({'group': [group], 'different_host': ['other']})
+
+        [body] = self.passed
+        self.assertEqual(
+            {'group': group, 'different_host': ['other']},
+            json.loads(body)['os:scheduler_hints'],
+        )
+
     def test_unknown_server_group_is_refused_by_nova(self):
         for group in (uuidutils.generate_uuid(), 'name', None, ['a', 'b'], 7):
             self.passed.clear()
@@ -314,6 +324,24 @@ class TestRefusals(HintsCase):
             409,
             'but only 3 of the 4 members of the group can be created now.',
             server({'vrt_group': group.uuid, 'vrt_member': '/'}, min_count=4),
+        )
+
+    def test_group_that_holds_nothing_yet_has_its_members_nevertheless(self):
+        group = self.unstored_group()
+        group.member_sets[1].description = {'count': 0, 'max_count': 2}
+        group.members = group.members[:1]
+        group.expires_at = None
+        group.create(self.context)
+        for path in ('workers/worker', 'workers/worker-0', 'workers'):
+            self.assertRefused(
+                409,
+                'is PLANNING: its servers can be created when it is held',
+                server({'vrt_group': group.uuid, 'vrt_member': path}),
+            )
+        self.assertRefused(
+            404,
+            'has no member other',
+            server({'vrt_group': group.uuid, 'vrt_member': 'other'}),
         )
 
     def test_new_index_of_a_server_that_differs_is_refused_as_differing(self):

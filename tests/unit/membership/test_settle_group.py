@@ -4,6 +4,7 @@
 from oslo_utils import timeutils
 from oslo_utils.fixture import uuidsentinel as uuids
 
+from nova_groupext import exception
 from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.membership import settle_group
@@ -12,6 +13,7 @@ from nova_groupext.objects import states
 from nova_groupext.objects.create import VRTCreate
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
+from nova_groupext.objects.member import VRTMember
 from nova_groupext.objects.member_set import Matching
 from nova_groupext.objects.plan import VRTPlan
 from nova_groupext.solver.language import paths
@@ -253,6 +255,15 @@ class TestSettle(base.HeldGroupTestCase):
 
         self.assertEqual({'m-0': uuids.new}, self.servers())
         self.assertFalse(self.member('m-0').is_successor)
+
+    def test_path_that_a_successor_is_stored_with_is_no_name(self):
+        path = self.add_successor('m-0', 'm-0')
+
+        self.assertRaises(
+            exception.MemberNotFound,
+            *(VRTMember.list_by_path, self.context, self.group.uuid, path),
+            project_id=self.group.project_id,
+        )
 
     def test_plan_knows_a_successor_by_its_new_name(self):
         path = self.add_successor('m', 'm')
