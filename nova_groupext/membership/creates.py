@@ -7,7 +7,7 @@ subgroup, or the group. Each server gets, at or below that path,
 1. a held member that is described as the server is,
 2. else a described member without a host, or a held one whose description
    differs: it is placed for this server,
-3. else a new member, if the member set may grow,
+3. else a new member, if the limit of the member set has space,
 4. else it becomes a successor, if the member set allows one.
 
 With the path of a member of a counted member set the order is the same; if no
@@ -180,7 +180,7 @@ def _choose_any(
         for member in (*unplaced, *held):
             return Choice(member)
     for member_set in member_sets:
-        if _may_add(roster, member_set):
+        if roster.remaining(member_set) > 0:
             return _new(roster, member_set, roster.free_path(member_set))
     for member_set in member_sets:
         if roster.remaining_successors(member_set) > 0:
@@ -201,7 +201,7 @@ def _choose_named(
             spare.path = name
             is_held = _is_held_for(spare, request) and not names_either
             return Choice(spare, is_held)
-        if _may_add(roster, member_set):
+        if roster.remaining(member_set) > 0:
             return _new(roster, member_set, name)
         if roster.remaining_successors(member_set) > 0:
             return _new(roster, member_set, name, succeeds=member_set)
@@ -243,13 +243,6 @@ def _spare_member(
 
 def _is_held_for(member: Member, request: Hashable) -> bool:
     return member.status == states.Member.HELD and member.request == request
-
-
-def _may_add(roster: Roster, member_set: Path) -> bool:
-    return (
-        roster.member_sets[member_set].may_grow
-        and roster.remaining(member_set) > 0
-    )
 
 
 def _new(
