@@ -11,7 +11,7 @@ from nova_groupext.api import describe
 from nova_groupext.api import groups
 from nova_groupext.api import related
 from nova_groupext.api import resolve
-from nova_groupext.membership import stored
+from nova_groupext.membership import stored_revision
 from nova_groupext.objects import drafts
 from nova_groupext.objects import states
 from nova_groupext.objects.member import VRTMember
@@ -148,9 +148,9 @@ def set_members(group, draft, **changes):
 
     Member sets that it leaves out stay for their servers, which are leaving.
 
-    :param changes: see stored.revised()
+    :param changes: see stored_revision.revised()
     """
-    revised = stored.revised(
+    revised = stored_revision.revised(
         group, draft, drops_servers=draft.keep_server, **changes
     )
     described = {each.path: each for each in draft.member_sets}

@@ -5,7 +5,7 @@ import concurrent.futures
 import threading
 
 from nova_groupext.cloud import hosts
-from nova_groupext.scheduler.decide import creates
+from nova_groupext.scheduler.decide import create_draft
 from tests.functional import base
 from tests.functional import growing
 
@@ -52,12 +52,12 @@ class TestManyCreates(growing.GrowingCase):
     def count_decisions(self):
         """Return a list that gets an entry for each draft of creates."""
         decided, lock = [], threading.Lock()
-        store_draft = creates._store_draft
+        store_draft = create_draft.store
 
         def store(context, group, chosen):
             with lock:
                 decided.append(len(chosen))
             return store_draft(context, group, chosen)
 
-        self.patch(creates, '_store_draft', store)
+        self.patch(create_draft, 'store', store)
         return decided

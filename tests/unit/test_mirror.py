@@ -108,6 +108,7 @@ ELSEWHERE = {
     'scheduler/current/current_holds': 'later/revising',
     'scheduler/current/outsiders': 'later/related',
     'scheduler/current/own_capacity': 'services/own_capacity',
+    'scheduler/decide/create_draft': 'unit/scheduler/decide/creates',
     'scheduler/decide/propose': 'later/moves',
     'scheduler/decide/rehearsal': 'functional/deadline',
     'scheduler/decide/resize_needs': 'later/resizing',

@@ -35,16 +35,15 @@ from nova_groupext.membership import creates
 from nova_groupext.membership import settle_group
 from nova_groupext.membership import stored
 from nova_groupext.objects import create
-from nova_groupext.objects import drafts
 from nova_groupext.objects import renames
 from nova_groupext.objects import states
 from nova_groupext.objects.create import VRTCreate
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.lease import VRTLease
-from nova_groupext.objects.member import VRTMember
 from nova_groupext.objects.member_set import Matching
 from nova_groupext.objects.plan import VRTPlan
+from nova_groupext.scheduler.decide import create_draft
 from nova_groupext.scheduler.follow import server_changes
 
 Obstacle = creates.Obstacle
@@ -60,40 +59,6 @@ OBSTACLES = {
     Obstacle.BEYOND_LIMIT: 'the definition allows no more servers',
 }
 UNDECIDED = 'no plan was found in time; retry later'
-
-
-@dataclasses.dataclass(frozen=True)
-class _Chosen:
-    """A create with the members for its servers.
-
-    :ivar choices: {server uuid: creates.Choice}
-    """
-
-    create: VRTCreate
-    choices: dict
-
-    @property
-    def paths(self):
-        """Mapping of server uuid to the path of its member."""
-        return {
-            uuid: stored.path_of(each.member)
-            for uuid, each in self.choices.items()
-        }
-
-    @property
-    def members(self):
-        return [each.member for each in self.choices.values()]
-
-    @property
-    def has_successors(self):
-        return any(each.is_successor for each in self.members)
-
-    @property
-    def to_place(self):
-        """Members that are not held yet."""
-        return [
-            each.member for each in self.choices.values() if not each.is_held
-        ]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -143,7 +108,7 @@ def is_abandoned(draft):
 def _place(context, lease, group_id, chosen, decide_draft):
     """Place the members of creates; if refused, first of the older half."""
     group = VRTGroup.get_by_id(context, group_id)
-    draft = _store_draft(context, group, chosen)
+    draft = create_draft.store(context, group, chosen)
     if draft is None:
         return
     decide_draft(group, lease, draft)
@@ -175,7 +140,7 @@ def _choose(context, group, waiting):
     What is so only beside older creates stays open: they may get no hosts.
 
     :param waiting: VRTCreates, oldest first
-    :returns: [_Chosen] of those that get members
+    :returns: [Chosen] of those that get members
     """
     chosen, servers = [], {}
     for each in waiting:
@@ -186,7 +151,7 @@ def _choose(context, group, waiting):
             continue
         by_server = dict(zip(each.server_uuids, choices, strict=True))
         servers |= {uuid: one.member for uuid, one in by_server.items()}
-        chosen.append(_Chosen(each, by_server))
+        chosen.append(create_draft.Chosen(each, by_server))
     return chosen
 
 
@@ -252,82 +217,10 @@ def _rename(context, lease, group, members):
         renames.rename(context, lease, new_paths)
 
 
-def _store_draft(context, group, chosen):
-    """Store a draft that places the members of creates.
-
-    A member that gets another name is a new one there, instead of the old one:
-    it keeps its name if the draft is refused.
-
-    :param chosen: [_Chosen]
-    :returns: the draft, in state PLANNING; None while the group is revised
-    """
-    members = {
-        stored.path_of(member): member
-        for each in chosen
-        for member in each.to_place
-    }
-    draft = drafts.replacement_of(group, {path: [] for path in members})
-    draft.is_for_creates = True
-    rows = {each.row for each in members.values()}
-    replaced = {each.path for each in group.members if each.id in rows}
-    kept = [
-        each
-        for each in draft.members
-        if each.path in members or each.path not in replaced
-    ]
-    described = {each.path: each for each in draft.member_sets}
-    present = {each.path for each in kept}
-    new = [
-        VRTMember.tentative(path, described[each.member_set], each.succeeds)
-        for path, each in members.items()
-        if path not in present
-    ]
-    draft.members = [*kept, *new]
-    _describe_as_before(group, draft, chosen)
-    try:
-        drafts.store(context, group, draft)
-    except (exception.GenerationConflict, exception.GroupStateConflict):
-        return None
-    for each in chosen:
-        each.create.choose(context, each.paths, draft.id)
-    return draft
-
-
-def _describe_as_before(group, draft, chosen):
-    """Give drafted members the request of servers described before."""
-    requests = {
-        stored.path_of(each): _former_request(
-            group, each.member_set, one.create.kinds
-        )
-        for one in chosen
-        for each in one.to_place
-    }
-    for member in draft.members:
-        if requests.get(member.path) is not None:
-            member.server_request = requests[member.path]
-
-
-def _former_request(group, member_set, kinds):
-    """Return the request of a pending server that a create's are like.
-
-    It is None if the member set describes the create's servers now.
-    """
-    matching = Matching(kinds)
-    return next(
-        (
-            each.pending_request
-            for each in group.members
-            if each.member_set == member_set
-            and matching.described_before(each)
-        ),
-        None,
-    )
-
-
 def _refuse(context, draft, chosen):
     """Refuse a create whose draft has no plan.
 
-    :param chosen: _Chosen of the create
+    :param chosen: Chosen of the create
     """
     if draft.status == states.Group.REFUSED:
         group = VRTGroup.get_row(context, draft.revises_id)

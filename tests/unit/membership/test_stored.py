@@ -2,7 +2,6 @@
 """Unit tests of ``nova_groupext/membership/stored.py``."""
 
 from oslo_utils.fixture import uuidsentinel as uuids
-from oslotest import base
 
 from nova_groupext.membership import allowed
 from nova_groupext.membership import creates
@@ -11,56 +10,14 @@ from nova_groupext.membership.creates import Obstacle
 from nova_groupext.objects import states
 from nova_groupext.objects.member_set import Matching
 from nova_groupext.objects.member_set import kind_of
-from nova_groupext.solver.language import paths
-from tests import groups
+from tests.unit.membership import stored_groups
+from tests.unit.membership.stored_groups import M1
+from tests.unit.membership.stored_groups import M2
 
 Member = states.Member
-M1, M2 = {'flavor_id': 'm1'}, {'flavor_id': 'm2'}
 
 
-class StoredCase(base.BaseTestCase):
-    """A master, and three workers of whom two are described."""
-
-    def setUp(self):
-        super().setUp()
-        self.group = self.make(count=3)
-        self.describe(count=2, max_count=4)
-        for path, server in (
-            ('workers/w-0', uuids.first),
-            ('workers/w-1', uuids.second),
-        ):
-            self.change(path, status=Member.ACTIVE, server_uuid=server)
-        self.change('workers/w-2', status=Member.HELD)
-
-    def make(self, request=M1, **counts):
-        group = groups.unstored(
-            **groups.members_of(
-                groups.member_set('master', M2),
-                groups.member_set('workers/w', request, **counts),
-            ),
-            has_expired=False,
-        )
-        for number, member in enumerate(group.members):
-            member.id = number
-            member.server_uuid = member.reserved_for = None
-            member.server_request = None
-        return group
-
-    def describe(self, **counts):
-        self.group.member_sets[1].description = counts
-
-    def matching_workers(self):
-        """Return the Matching of servers that are as workers are described."""
-        return Matching.of(self.group.member_sets[1:])
-
-    def change(self, path, **values):
-        for member in self.group.members:
-            if member.path == path:
-                for name, value in values.items():
-                    setattr(member, name, value)
-
-
-class TestRead(StoredCase):
+class TestRead(stored_groups.StoredCase):
     def statuses(self, **kwargs):
         roster = stored.read(self.group, **kwargs)
         return {each.path: each.status for each in roster.members}
@@ -105,24 +62,7 @@ class TestRead(StoredCase):
         )
 
 
-class TestSuccessors(StoredCase):
-    def successor(self, path, succeeds, **values):
-        described = self.group.member_sets[1]
-        stored_path = paths.successor(path, uuids.new)
-        member = groups.member(stored_path, described)
-        self.group.members.append(member)
-        values = {
-            'id': 9,
-            'succeeds': succeeds,
-            'server_uuid': uuids.new,
-            'reserved_for': None,
-            'server_request': None,
-            'status': Member.ACTIVE,
-            **values,
-        }
-        self.change(stored_path, **values)
-        return stored_path
-
+class TestSuccessors(stored_groups.StoredCase):
     def read(self):
         return [
             (each.path, each.succeeds, stored.path_of(each))
@@ -227,134 +167,8 @@ class TestSuccessors(StoredCase):
             {each.request for each in roster.member_sets.values()},
         )
 
-    def test_revision_keeps_a_successor_and_counts_it(self):
-        path = self.successor('workers/w', 'workers/w')
-        self.change('workers/w-2', status=Member.ACTIVE)
 
-        revised = stored.revised(self.group, self.make(count=4))
-
-        self.assertEqual(
-            ['workers/w-0', 'workers/w-1', 'workers/w-2', path],
-            [each for each, *_others in revised if each != 'master'],
-        )
-        self.assertEqual((path, 'workers/w', 'workers/w'), revised[-1])
-
-    def test_others_that_are_leaving_stay_beside_a_set_that_is_removed(self):
-        self.change('master', status=Member.ACTIVE)
-        self.successor('workers/w', 'workers/w-0')
-        draft = self.make()
-        draft.member_sets.clear()
-
-        revised = stored.revised(
-            self.group, draft, removed='workers/w', drops_servers=True
-        )
-
-        self.assertEqual([('master', 'master', None)], revised)
-
-    def test_revision_counts_a_successor_in_the_set_that_it_makes_alike(self):
-        other = {**M1, 'flavor_id': 'other'}
-        path = self.successor('workers/w', '', server_request=other)
-        draft = self.make(count=3)
-        master = draft.member_sets[0]
-        master.resolved_request, master.description = other, {'count': 2}
-
-        revised = stored.revised(self.group, draft)
-
-        self.assertIn((path, 'workers/w', ''), revised)
-        self.assertEqual(
-            1, sum(member_set == 'master' for _, member_set, _ in revised)
-        )
-
-
-class TestRevised(StoredCase):
-    def revised(self, request=M1, **counts):
-        return stored.revised(self.group, self.make(request, **counts))
-
-    def paths(self, **counts):
-        return [
-            path
-            for path, member_set, _succeeds in self.revised(**counts)
-            if member_set == 'workers/w'
-        ]
-
-    def test_servers_count_before_holds(self):
-        self.change('workers/w-2', status=Member.ACTIVE)
-        self.change('workers/w-0', status=Member.HELD)
-
-        self.assertEqual(['workers/w-1', 'workers/w-2'], self.paths(count=2))
-
-    def test_servers_beyond_the_definition_stay(self):
-        self.assertEqual(['workers/w-0', 'workers/w-1'], self.paths(count=1))
-
-    def test_servers_beyond_the_definition_may_leave(self):
-        self.change('workers/w-2', status=Member.ACTIVE)
-        self.describe(count=1, max_count=4)
-        draft = self.make(count=1, max_count=2)
-
-        revised = stored.revised(self.group, draft, drops_servers=True)
-
-        left = [each[0] for each in revised if each[0] != 'master']
-        self.assertEqual(['workers/w-0', 'workers/w-1'], left)
-
-    def test_others_that_are_leaving_stay_beside_one_that_is_removed(self):
-        self.change('workers/w-2', status=Member.ACTIVE)
-        self.describe(count=1)
-
-        revised = stored.revised(
-            *(self.group, self.make(count=1)),
-            removed='workers/w-0',
-            drops_servers=True,
-        )
-
-        left = [each[0] for each in revised if each[0] != 'master']
-        self.assertEqual(['workers/w-1', 'workers/w-2'], left)
-
-    def test_member_that_adopts_a_server_keeps_its_path(self):
-        self.change('workers/w-2', status=Member.TENTATIVE)
-        self.change('workers/w-0', status=Member.TENTATIVE)
-        self.describe(count=2)
-
-        revised = stored.revised(
-            *(self.group, self.make(count=2)), {'workers/w-2': uuids.third}
-        )
-
-        self.assertEqual(
-            ['workers/w-1', 'workers/w-2'],
-            [each[0] for each in revised if each[0] != 'master'],
-        )
-
-    def test_missing_members_get_free_indexes(self):
-        self.group.members.pop(2)
-
-        self.assertEqual(
-            [f'workers/w-{index}' for index in range(4)], self.paths(count=4)
-        )
-
-    def test_order_is_that_of_the_definition(self):
-        self.assertEqual('master', self.revised(count=1)[0][0])
-
-    def test_changed_description_keeps_paths(self):
-        self.assertEqual(
-            ['workers/w-0', 'workers/w-1', 'workers/w-2'],
-            self.paths(request=M2, count=3),
-        )
-
-    def test_servers_of_a_set_that_is_left_out_are_last(self):
-        draft = groups.unstored(
-            **groups.members_of(groups.member_set('master', M2))
-        )
-
-        self.assertEqual(
-            [
-                ('master', 'master', None),
-                ('workers/w-0', 'workers/w', None),
-                ('workers/w-1', 'workers/w', None),
-            ],
-            stored.revised(self.group, draft),
-        )
-
-
-class TestPlaceable(StoredCase):
+class TestPlaceable(stored_groups.StoredCase):
     def obstacle(self, hint='workers/w', number=1, gone=(), deleting=()):
         names = [str(index) for index in range(number)]
         try:
@@ -403,7 +217,7 @@ class TestPlaceable(StoredCase):
             self.assertEqual(expected, [each.path for each in found])
 
 
-class TestFormerDescriptions(StoredCase):
+class TestFormerDescriptions(stored_groups.StoredCase):
     """The workers of two servers were described otherwise before."""
 
     FORMER = {'flavor_id': 'former'}
