@@ -15,7 +15,7 @@ from nova_groupext.objects.member_set import Matching
 
 
 @dataclasses.dataclass(frozen=True)
-class Chosen:
+class CreateChoices:
     """A create with the members for its servers.
 
     :ivar choices: {server uuid: creates.Choice}
@@ -51,7 +51,7 @@ class Chosen:
 def store(context, group, chosen):
     """Store a draft that places the members of creates.
 
-    :param chosen: [Chosen]
+    :param chosen: [CreateChoices]
     :returns: the draft, in state PLANNING; None while the group is revised
     """
     members = {

@@ -140,7 +140,7 @@ def _choose(context, group, waiting):
     What is so only beside older creates stays open: they may get no hosts.
 
     :param waiting: VRTCreates, oldest first
-    :returns: [Chosen] of those that get members
+    :returns: [CreateChoices] of those that get members
     """
     chosen, servers = [], {}
     for each in waiting:
@@ -151,7 +151,7 @@ def _choose(context, group, waiting):
             continue
         by_server = dict(zip(each.server_uuids, choices, strict=True))
         servers |= {uuid: one.member for uuid, one in by_server.items()}
-        chosen.append(create_draft.Chosen(each, by_server))
+        chosen.append(create_draft.CreateChoices(each, by_server))
     return chosen
 
 
@@ -220,7 +220,7 @@ def _rename(context, lease, group, members):
 def _refuse(context, draft, chosen):
     """Refuse a create whose draft has no plan.
 
-    :param chosen: Chosen of the create
+    :param chosen: CreateChoices of the create
     """
     if draft.status == states.Group.REFUSED:
         group = VRTGroup.get_row(context, draft.revises_id)
