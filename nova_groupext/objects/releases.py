@@ -92,15 +92,26 @@ def _release(
     :raises: GenerationConflict
     """
     affected = group.members if members is None else members
-    ids = [
+    ids = {
         each.id for each in affected if each.status in states.MEMBER_RELEASABLE
+    }
+    surplus = ids & _beyond_counts(group)
+    changes = [
+        change
+        for released, status in (
+            (ids - surplus, states.Member.RELEASED),
+            # Nobody misses these: they end.
+            (surplus, states.Member.TENTATIVE),
+        )
+        for change in _release_changes(
+            sorted(released),
+            states.MEMBER_RELEASABLE,
+            expected=None if members is None else len(released),
+            status=status,
+        )
     ]
-    expected = None if members is None else len(ids)
-    changes = _release_changes(
-        ids, states.MEMBER_RELEASABLE, expected=expected
-    )
     if members is None:
-        changes += (_release_reservations(group),)
+        changes.append(_release_reservations(group))
     counts = transitions.change_members(
         context,
         group.id,
@@ -118,6 +129,26 @@ def _release(
     for member in affected:
         member.status = statuses.get(member.id, member.status)
     return any(counts[1:])
+
+
+def _beyond_counts(group: VRTGroup) -> set[int]:
+    """Return the ids of members that are placed for servers only.
+
+    These are new ones of sets that grow, and wait for their servers.
+    """
+    beyond = set()
+    for described in group.member_sets:
+        placed = [
+            each
+            for each in group.members
+            if each.member_set == described.path
+            and each.status in states.MEMBER_PLACED
+            and not each.is_successor
+        ]
+        number = max(0, len(placed) - described.wanted)
+        reserved = [each.id for each in placed if each.reserved_for]
+        beyond.update(reserved[max(0, len(reserved) - number) :])
+    return beyond
 
 
 def _check_generation(

@@ -164,6 +164,20 @@ class TestGrowing(growing.GrowingCase):
 
         self.assert_refused(409)
 
+    def test_member_that_was_placed_for_a_server_is_none_when_released(self):
+        self.hold_workers(1, 3)
+        first = self.grow()
+
+        failed = self.grow_around(
+            lambda: self.act(self.uuid, 'release'), fails=True
+        )
+
+        self.assertEqual('ERROR', failed.status)
+        self.assertEqual({'w-0': 'ACTIVE'}, self.reaped_statuses())
+        self.delete(first)
+        self.assertEqual('ACTIVE', self.grow('w-0').status)
+        self.assert_sound()
+
     def test_new_member_whose_host_is_refused_gets_another(self):
         self.hold_workers(1, 3)
         self.grow()

@@ -147,6 +147,27 @@ class TestRelease(base.HeldGroupTestCase):
         self.assertEqual(Group.RELEASED, self.get(self.group).status)
         self.assertFalse(self.release())
 
+    def test_members_beyond_the_count_that_wait_for_servers_end(self):
+        """One of the two workers is described."""
+        described = self.get(self.group).member_sets[1]
+        described.update_row(
+            self.context, description={'count': 1, 'max_count': 3}
+        )
+        for successor, expected in (
+            (None, [Member.TENTATIVE, Member.RELEASED]),
+            ('workers/worker-0', [Member.RELEASED, Member.RELEASED]),
+        ):
+            master, first, second = self.get(self.group).members
+            for member in (master, first, second):
+                member.update_row(self.context, status=Member.HELD)
+            first.update_row(self.context, reserved_for=uuids.server)
+            second.update_row(self.context, succeeds=successor)
+            self.group = self.get(self.group)
+
+            self.release()
+
+            self.assertEqual([Member.RELEASED, *expected], self.statuses())
+
     def test_release_of_a_redeeming_member_is_refused(self):
         stale = self.get(self.group).members[0]
         self.first.change(self.context, Member.REDEEMING)
