@@ -263,7 +263,20 @@ class GrowthModel:
         described = self.definition[row.member_set].image
         row.is_pending = not are_alike(image, described)
         row.own_image = image
-        row.image = image if row.is_pending else described
+        row.image = described
+        if row.is_pending:
+            row.image = self._former_image(row, image)
+
+    def _former_image(self, row, image):
+        """Return the image of a description before, as of another server."""
+        return next(
+            each.image
+            for each in self.rows
+            if each is not row
+            and each.member_set == row.member_set
+            and each.is_pending
+            and are_alike(each.image, image)
+        )
 
     def _refusal(self, sets, name):
         """Return the status code where no member is left.

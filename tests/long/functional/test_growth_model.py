@@ -297,6 +297,16 @@ class TestGrowthModel(growing.GrowingCase):
             ),
         )
 
+    def test_server_of_a_former_description_is_as_that_describes_it(self):
+        """Its own image is only like the described one."""
+        self.play(
+            Put(Described('cirros-next', count=1, max_surge=1)),
+            Create('w-0'),
+            Put(Described('cirros-uefi', count=1, max_surge=1)),
+            *(Create('w-0'), Delete(0)),
+            Put(Described('cirros-next', count=1, max_surge=1)),
+        )
+
     def test_released_member_is_a_conflict_until_a_revision(self):
         two = Put(Described(count=2))
         self.play(
