@@ -13,6 +13,7 @@ from heat.engine.resources.openstack.heat import autoscaling_group
 from heat.engine.resources.openstack.heat import resource_group
 from heat.engine.resources.openstack.nova import server as nova_server
 from heat.objects import resource as resource_objects
+from heat.objects import stack as stack_objects
 
 from nova_groupext_client import hints
 from nova_groupext_client.heat import requirements
@@ -109,11 +110,14 @@ class Level:
             ]
             units = topology.Units(where, maximum, batch)
         else:
-            template = nested.child_template()
             if isinstance(nested, resource_group.ResourceGroup):
+                _skip_removed(nested)
                 units = topology.Units(where, None, _batch(nested))
+            template = nested.child_template()
+        # Heat finds stacks inside of it by its name, which has a random part.
+        name = nested.physical_resource_name()
         stack = nested._parse_nested_stack(
-            f'{self._stack.name}-{nested.name}',
+            name or f'{self._stack.name}-{nested.name}',
             template,
             nested.child_params(),
         )
@@ -125,18 +129,60 @@ class Level:
             # Heat has made the resources of the whole stack.
             return self._stack[name]
         nested = kind(name, rdef, self._stack)
-        for row in self._rows.values():
-            if row.name == name and row.physical_resource_id:
+        rows = [each for each in self._rows if each.name == name]
+        if rows:
+            row = max(rows, key=self._suitability)
+            if self._is_nested(row.physical_resource_id):
                 nested._load_data(row)
         return nested
 
     @functools.cached_property
     def _rows(self):
         if self._stack_id is None:
-            return {}
-        return resource_objects.Resource.get_all_active_by_stack(
+            return []
+        rows = resource_objects.Resource.get_all_active_by_stack(
             self._stack.context, self._stack_id
         )
+        return [*rows.values()]
+
+    def _suitability(self, row):
+        """Return the rank of a stored resource among those of its name.
+
+        Heat updates the one of the highest rank, and deletes the others.
+        """
+        return (
+            row.action != 'DELETE',
+            row.status != 'FAILED',
+            row.current_template_id == self._stack.t.id,
+            row.replaced_by is None,
+            row.id,
+        )
+
+    def _is_nested(self, uuid):
+        """Check whether a physical id is that of a stack nested in this one.
+
+        A resource of this name may have had another type.
+        """
+        found = uuid and stack_objects.Stack.get_by_id(
+            self._stack.context, uuid, eager_load=False
+        )
+        return bool(found) and found.owner_id == self._stack_id
+
+
+def _skip_removed(group):
+    """Make a ResourceGroup leave out the units that its update removes.
+
+    Heat stores their names in the update itself, after the servers are read.
+    """
+    properties = group.properties
+    if group.resource_id is None or group.REMOVAL_POLICIES not in properties:
+        return
+    stored = set(group._current_skiplist())
+    removed = set(group._get_new_skiplist_entries(properties, stored))
+    mode = properties[group.REMOVAL_POLICIES_MODE]
+    if mode != group.REMOVAL_POLICY_UPDATE:
+        removed |= stored
+    group._name_skiplist = lambda: removed
 
 
 def _desired_size(group):
