@@ -34,6 +34,17 @@ class TestBuild(base.BaseTestCase):
             {'web': {**SMALL, 'count': 3, 'max_surge': 3}}, built['members']
         )
 
+    def test_empty_group_of_scaled_units_is_a_member_that_may_grow(self):
+        scaled = units('workers', max_size=2)
+        future = topology.Server(('w',), 'worker', SMALL, scaled, True)
+
+        built = self.build(server('db'), future)
+
+        self.assertEqual(
+            {**SMALL, 'count': 0, 'max_count': 2, 'max_surge': 2},
+            built['members']['worker'],
+        )
+
     def test_single_server_with_a_number_keeps_its_name(self):
         self.assertEqual(['db-1'], [*self.build(server('db-1'))['members']])
 
@@ -93,6 +104,14 @@ class TestBuild(base.BaseTestCase):
             built['groups']['g']['members']['w'],
         )
 
+    def test_numbers_of_members_may_be_texts_or_missing(self):
+        told = {'w': {'min_count': None, 'max_surge': '2'}}
+
+        built = self.build(server('w'), members=told)
+
+        self.assertEqual({**SMALL, 'max_surge': 2}, built['members']['w'])
+        self.assertEqual({'min_count': None, 'max_surge': '2'}, told['w'])
+
     def test_successors_that_exist_are_beside_the_surge(self):
         webs = units('webs', batch=1)
         servers = [server('g/w-0', webs), server('g/w-1', webs), server('d-1')]
@@ -114,16 +133,28 @@ class TestBuild(base.BaseTestCase):
 
         self.assertIn('no server is b', text)
 
-    def test_members_with_what_servers_tell_are_refused(self):
-        for told, word in (({'count': 2}, 'count is none of'), (3, 'a map')):
+    def test_members_with_what_servers_tell_or_no_numbers_are_refused(self):
+        for told, word in (
+            ({'count': 2}, 'count is none of'),
+            (3, 'a map'),
+            ({'max_surge': 'few'}, 'max_surge must be a whole number'),
+            ({'max_surge': -1}, 'max_surge must be a whole number'),
+            ({'min_count': True}, 'min_count must be a whole number'),
+        ):
             with self.subTest(told):
                 text = self.refusal(server('a'), members={'a': told})
 
                 self.assertIn('members.a', text)
                 self.assertIn(word, text)
 
-    def test_subgroups_with_members_are_refused(self):
-        for inner, word in (({'members': {}}, '"members"'), (None, 'a map')):
+    def test_subgroups_with_members_or_wrong_types_are_refused(self):
+        for inner, word in (
+            ({'members': {}}, '"members"'),
+            (None, 'a map'),
+            ({'policies': 3}, 'policies must be a list'),
+            ({'relationships': {}}, 'relationships must be a list'),
+            ({'groups': ['x']}, 'groups must be a map'),
+        ):
             with self.subTest(inner):
                 groups = {'g': {'groups': {'h': inner}}}
 
@@ -136,3 +167,13 @@ class TestBuild(base.BaseTestCase):
         text = self.refusal(server('w'), server('w', flavor='m1.large'))
 
         self.assertIn('flavor', text)
+
+    def test_units_that_name_the_same_member_are_refused(self):
+        """Two stacks, each with a group of resources that counts from 0."""
+        first, second = units('one'), units('two')
+        text = self.refusal(
+            topology.Server(('one', '0'), 'web-0', SMALL, first),
+            topology.Server(('two', '0'), 'web-0', SMALL, second),
+        )
+
+        self.assertEqual('one.0 and two.0 are both web-0', text)

@@ -21,6 +21,12 @@ _INDEX = re.compile(r'(.+)-\d+\Z')
 _SURGE = 2
 # Templates may tell this of a member; its servers tell the rest.
 _TOLD = ('min_count', 'max_surge')
+# Types of what subgroups have.
+_TYPES = (
+    ('policies', list, 'a list'),
+    ('relationships', list, 'a list'),
+    ('groups', dict, 'a map'),
+)
 
 Node = dict[str, Any]
 
@@ -47,12 +53,15 @@ class Server:
     :ivar path: path of its member, as its hint has it
     :ivar description: {flavor, image or boot_from_volume, availability_zone}
     :ivar units: Units that it belongs to, or None
+    :ivar is_future: whether it only describes what an empty group of resources
+        may create later
     """
 
     where: tuple[str, ...]
     path: str
     description: dict[str, str | bool]
     units: Units | None
+    is_future: bool = False
 
 
 class Mismatch(ValueError):
@@ -82,8 +91,11 @@ def build(
     }
     _check_groups(topology)
     sets = _member_sets(servers)
-    told = members or {}
-    _check_members(told, sets)
+    told = {
+        path: _told(path, member) for path, member in (members or {}).items()
+    }
+    if unknown := told.keys() - sets.keys():
+        raise Mismatch(f'members: no server is {min(unknown)}')
     replaced = collections.Counter(_set_of(path, sets) for path in successors)
     for path, alike in sets.items():
         *above, name = path.split('/')
@@ -111,43 +123,74 @@ def policies(
 
 
 def _check_groups(node: Node, path: str = 'groups') -> None:
-    """Check that the properties describe no server.
+    """Check that the properties describe no server, and have the right types.
 
     :raises: Mismatch
     """
     for name, group in (node.get('groups') or {}).items():
+        where = f'{path}.{name}'
         if not isinstance(group, dict):
-            raise Mismatch(f'{path}.{name} must be a map')
+            raise Mismatch(f'{where} must be a map')
         if 'members' in group:
             raise Mismatch(
-                f'{path}.{name}: members are the servers that name the group; '
+                f'{where}: members are the servers that name the group; '
                 'the property "members" has what these do not tell'
             )
-        _check_groups(group, f'{path}.{name}.groups')
+        for key, type_, text in _TYPES:
+            value = group.get(key)
+            if value is not None and not isinstance(value, type_):
+                raise Mismatch(f'{where}.{key} must be {text}')
+        _check_groups(group, f'{where}.groups')
 
 
-def _check_members(told: Mapping[str, Node], sets: Container[str]) -> None:
-    """Check that the properties tell only what no server tells.
+def _told(path: str, member: object) -> dict[str, int]:
+    """Return what the properties tell of a member set.
+
+    Keys without a value, whose resource may not exist yet, are left out.
 
     :raises: Mismatch
     """
-    for path, member in told.items():
-        if path not in sets:
-            raise Mismatch(f'members: no server is {path}')
-        if not isinstance(member, dict):
-            raise Mismatch(f'members.{path} must be a map')
-        if unknown := member.keys() - set(_TOLD):
-            raise Mismatch(
-                f'members.{path}: {min(unknown)} is none of '
-                f'{", ".join(_TOLD)}; the rest is read from the servers'
-            )
+    if not isinstance(member, dict):
+        raise Mismatch(f'members.{path} must be a map')
+    if unknown := member.keys() - set(_TOLD):
+        raise Mismatch(
+            f'members.{path}: {min(unknown)} is none of '
+            f'{", ".join(_TOLD)}; the rest is read from the servers'
+        )
+    return {
+        name: _number(f'members.{path}.{name}', value)
+        for name, value in member.items()
+        if value is not None
+    }
+
+
+def _number(where: str, value: object) -> int:
+    """Return a whole number, which Heat's functions may have made a text.
+
+    :raises: Mismatch
+    """
+    if isinstance(value, bool) or not re.fullmatch(r'\d+', str(value)):
+        raise Mismatch(f'{where} must be a whole number')
+    return int(str(value))
 
 
 def _member_sets(servers: Iterable[Server]) -> dict[str, list[Server]]:
-    """Return {path of a member set: its servers}, in the paths' order."""
+    """Return {path of a member set: its servers}, in the paths' order.
+
+    :raises: Mismatch if two servers have the same number
+    """
     sets = collections.defaultdict(list)
+    numbered: dict[str, Server] = {}
     for server in servers:
-        sets[_stem(server)].append(server)
+        stem = _stem(server)
+        sets[stem].append(server)
+        if stem == server.path:
+            continue
+        if numbered.setdefault(server.path, server) is not server:
+            raise Mismatch(
+                f'{_name(numbered[server.path])} and {_name(server)} are both '
+                f'{server.path}'
+            )
     return {path: sets[path] for path in sorted(sets)}
 
 
@@ -179,8 +222,9 @@ def _member(servers: Sequence[Server]) -> Node:
     singles = sum(each.units is None for each in servers)
     if len(servers) == singles == 1:
         return {**first.description, 'max_surge': 1}
-    member: Node = {**first.description, 'count': len(servers)}
-    if any(each.max_size is not None for each in units):
+    count = sum(not each.is_future for each in servers)
+    member: Node = {**first.description, 'count': count}
+    if not count or any(each.max_size is not None for each in units):
         member['max_count'] = singles + sum(_most(u, servers) for u in units)
     member['max_surge'] = singles + sum(
         min(_SURGE * each.batch, _most(each, servers)) for each in units
