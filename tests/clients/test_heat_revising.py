@@ -23,7 +23,10 @@ def definition(expires_in=60, **members):
 
 def group(status='ACTIVE', revision=None, members=()):
     return types.SimpleNamespace(
-        status=status, revision=revision, members=members
+        status=status,
+        revision=revision,
+        members=members,
+        is_planning=status == 'PLANNING',
     )
 
 
@@ -42,6 +45,17 @@ class TestIsDue(base.BaseTestCase):
 
     def test_time_of_expiry_alone_is_nothing_new(self):
         self.assertFalse(self.is_due(now=definition(expires_in=90)))
+
+    def test_other_time_of_expiry_that_is_given_is_sent(self):
+        for expires_in, is_due in ((60, False), (90, True)):
+            with self.subTest(expires_in):
+                now = definition(expires_in=expires_in)
+
+                found = revising.is_due(
+                    group(), definition(), now, has_expiry=True
+                )
+
+                self.assertEqual(is_due, found)
 
     def test_definition_that_was_never_accepted_is_sent(self):
         self.assertTrue(revising.is_due(group(), None, definition()))
@@ -85,3 +99,19 @@ class TestIsDue(base.BaseTestCase):
         placed = [member('HELD'), member('ACTIVE'), member('SHELVED')]
 
         self.assertFalse(self.is_due(members=placed))
+
+
+class TestMayRetry(base.BaseTestCase):
+    def test_conflict_is_retried_while_something_is_under_way(self):
+        for present in (
+            group('PLANNING'),
+            group(members=[member('ACTIVE'), member('REDEEMING')]),
+        ):
+            self.assertTrue(revising.may_retry(present, 1000))
+
+    def test_other_conflicts_are_retried_for_a_while(self):
+        for attempts, may_retry in ((1, True), (1000, False)):
+            with self.subTest(attempts):
+                self.assertEqual(
+                    may_retry, revising.may_retry(group('RELEASED'), attempts)
+                )

@@ -14,6 +14,13 @@ Node = dict[str, Any]
 # server that they had is gone, or was never built.
 _WITHOUT_PLACE = ('TENTATIVE', 'FAILED', 'RELEASED')
 _SURGE = 'max_surge'
+_EXPIRY = 'expires_in'
+# Statuses of members with which a conflict may end by itself: a server is
+# being created.
+_CHANGING = ('REDEEMING',)
+# Other conflicts may end by themselves, too: the group grows, or the project
+# has too many groups in planning. Attempts are a second apart.
+_ATTEMPTS = 30
 
 
 def has_failed(group: Any) -> bool:
@@ -25,32 +32,53 @@ def has_failed(group: Any) -> bool:
     return revision.get('status', group.status) in _proxy.FAILURES
 
 
-def is_due(group: Any, sent: Node | None, definition: Node) -> bool:
+def may_retry(group: Any, attempts: int) -> bool:
+    """Check whether a conflict with a group may end by itself.
+
+    :param group: VrtGroup of the SDK as it is now
+    :param attempts: number of attempts until now
+    """
+    return (
+        group.is_planning
+        or any(each['status'] in _CHANGING for each in group.members)
+        or attempts < _ATTEMPTS
+    )
+
+
+def is_due(
+    group: Any,
+    sent: Node | None,
+    definition: Node,
+    *,
+    has_expiry: bool = False,
+) -> bool:
     """Check whether a definition has to be sent.
 
     :param group: VrtGroup of the SDK as it is now
     :param sent: the definition that was accepted last, if any
     :param definition: the present one, in the form of the API
+    :param has_expiry: whether its ``expires_in`` is given; the default follows
+        the timeout of each update, and is nothing new
     """
     return (
         sent is None
         or has_failed(group)
         or any(each['status'] in _WITHOUT_PLACE for each in group.members)
+        or (has_expiry and sent[_EXPIRY] != definition[_EXPIRY])
         or not _is_same(sent, definition)
     )
 
 
 def _is_same(sent: Node, definition: Node) -> bool:
-    """Check whether a definition asks for nothing new.
+    """Check whether a definition asks for nothing new but another expiry.
 
-    The time for which capacity is held follows the timeout of each update, and
-    a larger surge permits what a smaller one does.
+    A larger surge permits what a smaller one does.
     """
     present = {
         **definition,
         'topology': _with_surge(sent['topology'], definition['topology']),
     }
-    ignored = {'expires_in': None}
+    ignored = {_EXPIRY: None}
     return {**sent, **ignored} == {**present, **ignored}
 
 

@@ -173,7 +173,7 @@ class VRTGroup(resource.Resource):
             self.properties_schema, self.context
         )
         due = self._due or self._revision(self.properties)
-        return due and {'definition': due, 'is_sent': False}
+        return due and {'definition': due, 'is_sent': False, 'attempts': 0}
 
     def check_update_complete(self, update):
         if update is None:
@@ -181,11 +181,14 @@ class VRTGroup(resource.Resource):
         client = self.client()
         if not update['is_sent']:
             group = client.get_group(self.resource_id)
+            update['attempts'] += 1
             try:
                 client.update_group(group, **update['definition'])
             except Exception as exc:
-                # Another revision, or a create, is under way: read it anew.
-                if self.client_plugin().is_conflict(exc):
+                # Another revision, or a create, may be under way.
+                is_conflict = self.client_plugin().is_conflict(exc)
+                attempts = update['attempts']
+                if is_conflict and revising.may_retry(group, attempts):
                     return False
                 raise
             update['is_sent'] = True
@@ -243,7 +246,12 @@ class VRTGroup(resource.Resource):
         if group is None:
             raise resource.UpdateReplace(self)
         described = self._describe(props, group=group)
-        is_due = revising.is_due(group, self._sent(), described)
+        is_due = revising.is_due(
+            group,
+            self._sent(),
+            described,
+            has_expiry=props[self.EXPIRES_IN] is not None,
+        )
         return described if is_due else None
 
     def _store(self, described):

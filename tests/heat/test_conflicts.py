@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Updates of groups that hold nothing any more, or hold it for longer."""
+
+from tests.heat import base
+from tests.heat import hot
+
+
+class TestHeldGroup(base.HeatTestCase):
+    """The group is held; its server waits for a resource that fails."""
+
+    def create(self, **group):
+        status = self.create_stack(self.resources(**group))
+
+        self.assertEqual('CREATE_FAILED', status[0], status)
+        self.assertEqual({'a': 'HELD'}, self.statuses())
+
+    def resources(self, **group):
+        broken = {
+            'type': 'OS::Heat::TestResource',
+            'properties': {'fail': True},
+            'depends_on': 'group',
+        }
+        a = {**hot.server('a'), 'depends_on': 'broken'}
+        return {'group': hot.group(**group), 'broken': broken, 'a': a}
+
+    def test_update_of_a_released_group_fails_with_the_reason(self):
+        self.create()
+        self.act(self.the_group()['id'], 'release')
+        self.eventually(self.left, lambda left: not left)
+
+        status, reason = self.update_stack(
+            {'group': hot.group(), 'a': hot.server('a')}
+        )
+
+        self.assertEqual('UPDATE_FAILED', status)
+        self.assertIn('it has no held members', reason)
+
+    def test_time_of_expiry_is_updated(self):
+        self.create(expires_in=300)
+        before = self.the_group()['expires_at']
+
+        self.update_stack(self.resources(expires_in=7200))
+
+        self.assertLess(before, self.the_group()['expires_at'])
