@@ -23,11 +23,13 @@ class HeatTestCase(base.StepTestCase):
         hosts.Host(f'cmp-{number}', f'r{number % 3}', 'az1', vcpus=4)
         for number in range(6)
     )
+    # Lines of heat.conf, in [DEFAULT]
+    HEAT_OPTIONS = ''
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.heat = process.Heat(cls.cloud)
+        cls.heat = process.Heat(cls.cloud, cls.HEAT_OPTIONS)
         cls.heat.setUp()
         cls.addClassCleanup(cls.heat.cleanUp)
 

@@ -22,6 +22,7 @@ region_name_for_services = RegionOne
 heat_metadata_server_url = {url}
 auth_encryption_key = 0123456789abcdef0123456789abcdef
 enable_stack_abandon = true
+{options}
 [database]
 connection = sqlite:///{state}/heat.sqlite?timeout=60
 [paste_deploy]
@@ -60,11 +61,13 @@ class Heat(fixtures.Fixture):
     """A running Heat, which is in the catalogue of a cloud.
 
     :param cloud: cloud.Cloud
+    :param options: lines of heat.conf, in [DEFAULT]
     :ivar log: path of its log
     """
 
-    def __init__(self, cloud):
+    def __init__(self, cloud, options=''):
         self._cloud = cloud
+        self._options = options
 
     def _setUp(self):
         self._state = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
@@ -76,6 +79,7 @@ class Heat(fixtures.Fixture):
                 url=self._cloud.url,
                 password=accounts.HEAT.password,
                 plugins=PLUGINS,
+                options=self._options,
                 environment=self._environment,
             )
         )

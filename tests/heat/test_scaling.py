@@ -80,6 +80,16 @@ class TestScaling(base.HeatTestCase):
 
         self.scale('fewer', 2)
 
+    def test_desired_capacity_of_0_keeps_the_servers(self):
+        """For Heat it is not given."""
+        self.create_stack(resources(0, desired_capacity=2))
+
+        status = self.update_stack(resources(0, desired_capacity=0))
+
+        self.assertEqual('UPDATE_COMPLETE', status[0], status)
+        self.assertEqual(['ACTIVE'] * 2, [*self.statuses().values()])
+        self.assertEqual(1, self.the_group()['generation'])
+
     def test_group_grows_while_an_update_is_planned(self):
         self.create_stack(resources())
         uuid = self.the_group()['id']

@@ -39,11 +39,13 @@ def _topology(resource, props, group, is_final):
             resource=resource,
         )
     members = group.members if group else ()
+    known = [each for each in servers if each.path]
+    told = props[resource.MEMBERS] if known == servers else None
     try:
         return topology.build(
-            servers,
+            known,
             groups=props[resource.GROUPS],
-            members=props[resource.MEMBERS],
+            members=told,
             policies=props[resource.POLICIES],
             relationships=props[resource.RELATIONSHIPS],
             successors=[each['path'] for each in members if each['successor']],

@@ -1,17 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """Resources that must exist before a group can be described.
 
-These are what the descriptions of its servers are made of. They must not
-depend on the group: Heat creates the servers after it.
+These are what the descriptions of its servers, their paths and their numbers
+are made of. They must not depend on the group: Heat creates the servers after
+it.
 """
+
+from collections.abc import Mapping
 
 from heat.common import exception
 from heat.engine import function
 from heat.engine.resources import stack_resource
 from heat.engine.resources.openstack.nova import server as nova_server
 
+from nova_groupext_client import hints
+
 # Properties of a server that describe its member.
 DESCRIPTION = ('flavor', 'image', 'availability_zone')
+_HINTS = 'scheduler_hints'
+# Properties of groups of resources: the numbers of their units, and the
+# definition of one.
+_NUMBERS = ('count', 'min_size', 'max_size', 'desired_capacity')
+_UNITS = ('resource_def', 'resource')
+_SERVER = 'OS::Nova::Server'
 
 
 def find(stack, group):
@@ -28,16 +39,24 @@ def find(stack, group):
         name: definition.resource_definition(name).required_resource_names()
         for name in definition.enabled_rsrc_names()
     }
+    kinds = {name: kind for name, kind, _rdef in resources(stack)}
+    groups = {
+        name for name, kind in kinds.items() if issubclass(kind, kinds[group])
+    }
     later = _dependents(group, required)
     found = set()
     for name, kind, rdef in resources(stack):
-        if name not in later or name == group:
+        if name not in later:
+            continue
+        data = rdef.properties({}, stack.context).data
+        if group not in names(data):
             continue
         if issubclass(kind, nova_server.Server):
-            properties = rdef.properties(kind.properties_schema, stack.context)
-            found |= _of_server(name, properties, later)
+            found |= _of_server(name, data, later)
         elif issubclass(kind, stack_resource.StackResource):
-            found |= required[name] - later
+            _check_units(name, data, later)
+            # Groups need not wait for each other: the stack gets their ids.
+            found |= required[name] - later - groups
     return found
 
 
@@ -61,19 +80,54 @@ def _dependents(group, required):
     return later
 
 
-def _of_server(name, properties, later):
-    found = set()
-    for property_ in DESCRIPTION:
-        needs = names(properties.data.get(property_))
-        for each in sorted(needs & later):
-            raise error(
-                (name,),
-                property_,
-                f'must not depend on {each}, which is created after the group '
-                'of the server',
-            )
-        found |= needs
-    return found
+def _check_units(name, data, later):
+    """Check that a group of resources does not depend on what comes later.
+
+    :raises: StackValidationFailed
+    """
+    for property_ in _NUMBERS:
+        _check((name,), property_, names(data.get(property_)), later)
+    for property_ in _UNITS:
+        unit = data.get(property_)
+        if isinstance(unit, Mapping) and unit.get('type') == _SERVER:
+            _of_server(name, unit.get('properties') or {}, later)
+
+
+def _of_server(name, data, later):
+    """Return the names of the resources that a server's member is made of.
+
+    :param data: properties of a server, which are not resolved
+    """
+    needs = {each: names(data.get(each)) for each in DESCRIPTION}
+    needs[_HINTS] = _member_needs(data)
+    for property_, found in needs.items():
+        _check((name,), property_, found, later)
+    return set().union(*needs.values())
+
+
+def _check(where, property_, needs, later):
+    for each in sorted(needs & later):
+        raise error(
+            where,
+            property_,
+            f'must not depend on {each}, which is created after the group '
+            'of the server',
+        )
+
+
+def member_needs(properties):
+    """Return the names of the resources that a member's path is made of.
+
+    :param properties: properties of a server
+    """
+    return _member_needs(properties.data)
+
+
+def _member_needs(data):
+    given = data.get(_HINTS)
+    if not isinstance(given, Mapping):
+        return set()
+    return names(given.get(hints.MEMBER))
 
 
 def names(snippet):

@@ -6,8 +6,10 @@ before anything of these exists.
 """
 
 import functools
+import numbers
 
 from heat.common import grouputils
+from heat.engine.clients import client_exception
 from heat.engine.resources import stack_resource
 from heat.engine.resources.openstack.heat import autoscaling_group
 from heat.engine.resources.openstack.heat import resource_group
@@ -20,6 +22,8 @@ from nova_groupext_client.heat import requirements
 from nova_groupext_client.heat import topology
 
 _DEVICES = ('block_device_mapping', 'block_device_mapping_v2')
+# A ResourceGroup replaces it in the definitions of its units.
+_INDEX = '%index%'
 
 
 class Level:
@@ -30,14 +34,26 @@ class Level:
     :param is_final: whether all values are known that servers are made of
     :param where: names of the resources that lead to it
     :param units: innermost topology.Units that it belongs to, or None
+    :param is_future: whether its servers are what an empty group of resources
+        may create later
     """
 
-    def __init__(self, stack, stack_id, is_final, where=(), units=None):
+    def __init__(
+        self,
+        stack,
+        stack_id,
+        is_final,
+        where=(),
+        units=None,
+        *,
+        is_future=False,
+    ):
         self._stack = stack
         self._stack_id = stack_id
         self._is_final = is_final
         self._where = where
         self._units = units
+        self._is_future = is_future
 
     def servers(self, group_id):
         """Yield the servers that name a group, each a topology.Server.
@@ -61,49 +77,79 @@ class Level:
             kind.properties_schema, self._stack.context
         )
         given = properties['scheduler_hints'] or {}
-        if given.get(hints.GROUP) != group_id:
+        if _hint(given, hints.GROUP) != group_id:
             return None
-        path = given.get(hints.MEMBER)
-        if not path:
-            raise requirements.error(
-                where, 'scheduler_hints', f'needs {hints.MEMBER}'
-            )
+        path = self._path(properties, where)
         description = self._describe(properties, where)
-        return topology.Server(where, path, description, self._units)
+        return topology.Server(
+            where, path, description, self._units, self._is_future
+        )
+
+    def _path(self, properties, where):
+        """Return the path of a member, '' if it is unknown until later.
+
+        :raises: StackValidationFailed
+        """
+        given = properties['scheduler_hints']
+        path = _hint(given, hints.MEMBER)
+        is_unknown = path is None or requirements.member_needs(properties)
+        if is_unknown and hints.MEMBER in given and not self._is_final:
+            return ''
+        if isinstance(path, numbers.Number):
+            path = str(path)
+        fault = None
+        if hints.MEMBER not in given:
+            fault = f'needs {hints.MEMBER}'
+        elif not isinstance(path, str) or not path:
+            fault = f'{hints.MEMBER} must be a text'
+        elif _INDEX in path:
+            fault = f'{hints.MEMBER} {path}: only a ResourceGroup has {_INDEX}'
+        if fault:
+            raise requirements.error(where, 'scheduler_hints', fault)
+        return path
 
     def _describe(self, properties, where):
         """Return what describes a member, as the API has it."""
-        description = {
-            name: properties[name]
-            for name in requirements.DESCRIPTION
-            if name in properties.data
-        }
-        for name, value in description.items():
-            inside = requirements.names(properties.data[name])
-            if self._where and inside:
+        description = {}
+        for name in requirements.DESCRIPTION:
+            if name not in properties.data:
+                continue
+            value = properties[name]
+            needs = requirements.names(properties.data[name])
+            if self._where and needs:
                 raise requirements.error(
                     where,
                     name,
-                    f'must not depend on {min(inside)} of the nested stack, '
+                    f'must not depend on {min(needs)} of the nested stack, '
                     'which is created after the group of the server',
                 )
-            if value is None and self._is_final:
+            if needs and not value and self._is_final:
                 raise requirements.error(where, name, 'has no value')
+            # Others without a value are left to Nova, as Heat does.
+            if needs or value:
+                description[name] = value
         if description.get('image'):
-            images = self._stack.context.clients.client_plugin('glance')
-            description['image'] = images.find_image_by_name_or_id(
-                description['image']
-            )
+            description['image'] = self._image(description['image'], where)
         elif any(properties.get(each) for each in _DEVICES):
             description['boot_from_volume'] = True
         return description
 
+    def _image(self, name, where):
+        """Return the id of an image."""
+        images = self._stack.context.clients.client_plugin('glance')
+        try:
+            return images.find_image_by_name_or_id(name)
+        except client_exception.EntityMatchNotFound as exc:
+            raise requirements.error(where, 'image', f'{name}: {exc}') from exc
+
     def _nested(self, nested, where):
         """Return the Level of a nested stack as it will be."""
-        units = self._units
+        units, is_future = self._units, self._is_future
         if isinstance(nested, autoscaling_group.AutoScalingResourceGroup):
             size = _desired_size(nested)
-            template = nested._create_template(size, size)
+            is_future = is_future or not size
+            # One unit describes those that an empty group may create.
+            template = nested._create_template(size or 1, size or 1)
             maximum = nested.properties[nested.MAX_SIZE]
             batch = nested.properties[nested.ROLLING_UPDATES][
                 nested.MAX_BATCH_SIZE
@@ -121,7 +167,14 @@ class Level:
             template,
             nested.child_params(),
         )
-        return Level(stack, nested.resource_id, self._is_final, where, units)
+        return Level(
+            stack,
+            nested.resource_id,
+            self._is_final,
+            where,
+            units,
+            is_future=is_future,
+        )
 
     def _resource(self, name, kind, rdef):
         """Return the resource of a nested stack, as it is stored."""
@@ -169,6 +222,15 @@ class Level:
         return bool(found) and found.owner_id == self._stack_id
 
 
+def _hint(given, name):
+    """Return the value of a hint; of a list of one, as Nova does, the item.
+
+    :returns: None if there is no such hint
+    """
+    value = given.get(name)
+    return value[0] if isinstance(value, list) and len(value) == 1 else value
+
+
 def _skip_removed(group):
     """Make a ResourceGroup leave out the units that its update removes.
 
@@ -187,7 +249,8 @@ def _skip_removed(group):
 
 def _desired_size(group):
     """Return the number of units that a stack update leaves."""
-    desired = group.properties[group.DESIRED_CAPACITY]
+    # Heat takes 0 as if it were not given.
+    desired = group.properties[group.DESIRED_CAPACITY] or None
     smallest = group.properties[group.MIN_SIZE]
     if desired is None and group.resource_id is not None:
         desired = grouputils.get_size(group)

@@ -9,14 +9,19 @@
    if that asks for nothing new, see revising.
 4. The servers refer to the group, so Heat creates them afterwards, and deletes
    them before it.
+
+Step 3 is part of the check of Heat's convergence engine, so a stack of the
+legacy engine is refused.
 """
 
 import json
 
 from heat.common import exception
 from heat.engine import attributes
+from heat.engine import constraints
 from heat.engine import properties
 from heat.engine import resource
+from oslo_config import cfg
 
 from nova_groupext_client.heat import client_plugin
 from nova_groupext_client.heat import definition
@@ -96,6 +101,7 @@ class VRTGroup(resource.Resource):
             properties.Schema.INTEGER,
             'Seconds for which capacity is held, from each description on; '
             "by default the stack's timeout.",
+            constraints=[constraints.Range(min=1)],
             update_allowed=True,
         ),
     }
@@ -135,8 +141,20 @@ class VRTGroup(resource.Resource):
 
     def validate(self):
         super().validate()
+        if not self._is_convergent():
+            raise exception.StackValidationFailed(
+                message='The stack needs the convergence engine of Heat: '
+                'convergence_engine = true in heat.conf.',
+                resource=self,
+            )
         described = self._describe(self.properties, is_final=False)
         definition.check_policies(self, described['topology'])
+
+    def _is_convergent(self):
+        # Heat validates nested stacks before it has stored their engine.
+        return self.stack.convergence or (
+            self.stack.nested_depth > 0 and cfg.CONF.convergence_engine
+        )
 
     def add_dependencies(self, deps):
         for name in sorted(requirements.find(self.stack, self.name)):
