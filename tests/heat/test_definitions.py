@@ -93,6 +93,33 @@ class TestInvalid(base.HeatTestCase):
                     b=server,
                 )
 
+    def test_parameters_that_are_made_of_members(self):
+        pod = hot.template(
+            {
+                'b': hot.server(
+                    'b',
+                    flavor={'get_param': 'flavor'},
+                    scheduler_hints={
+                        'vrt_group': {'get_param': 'group'},
+                        'vrt_member': 'b',
+                    },
+                ),
+            },
+            parameters={'group': G, 'flavor': {**G, 'default': 'm1.tiny'}},
+        )
+        get = {'get_attr': ['later', 'value']}
+
+        self.check(
+            *('resources.pod.b.properties.flavor', 'depend on later'),
+            a=hot.server('a'),
+            later=value('m1.small', depends_on='a'),
+            pod={
+                'type': 'pod.yaml',
+                'properties': {'group': GET, 'flavor': get},
+            },
+            files={'pod.yaml': pod},
+        )
+
     def scaled(self, size):
         worker = hot.server('worker')
         return test_scaling.scaled(1, 3, worker, desired_capacity=size)

@@ -8,6 +8,7 @@ from heat.engine import node_data
 from heat.engine import stk_defn
 
 from nova_groupext_client.heat import client_plugin
+from nova_groupext_client.heat import requirements
 from nova_groupext_client.heat import stack_servers
 from nova_groupext_client.heat import topology
 
@@ -61,7 +62,8 @@ def _servers(resource, is_final):
     stack = resource.stack
     group_id = resource.resource_id or f'{stack.id}/{resource.name}'
     with _known_as(resource, group_id):
-        level = stack_servers.Level(stack, stack.id, is_final)
+        later = requirements.dependents(stack, resource.name)
+        level = stack_servers.Level(stack, stack.id, is_final, later)
         return list(level.servers(group_id))
 
 

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 
 from heat.common import exception
 from heat.engine import function
+from heat.engine.cfn import functions as cfn_functions
+from heat.engine.hot import functions as hot_functions
 from heat.engine.resources import stack_resource
 from heat.engine.resources.openstack.nova import server as nova_server
 
@@ -23,6 +25,8 @@ _HINTS = 'scheduler_hints'
 _NUMBERS = ('count', 'min_size', 'max_size', 'desired_capacity')
 _UNITS = ('resource_def', 'resource')
 _SERVER = 'OS::Nova::Server'
+# Functions that refer to a parameter.
+_PARAMETERS = (hot_functions.GetParam, cfn_functions.ParamRef)
 
 
 def find(stack, group):
@@ -34,11 +38,7 @@ def find(stack, group):
     :param group: name of the group's resource
     :raises: StackValidationFailed
     """
-    definition = stack.defn
-    required = {
-        name: definition.resource_definition(name).required_resource_names()
-        for name in definition.enabled_rsrc_names()
-    }
+    required = _required(stack)
     kinds = {name: kind for name, kind, _rdef in resources(stack)}
     groups = {
         name for name, kind in kinds.items() if issubclass(kind, kinds[group])
@@ -71,8 +71,21 @@ def resources(stack):
         yield name, kind, rdef
 
 
+def dependents(stack, group):
+    """Return the names of a group of a stack and of all that depends on it."""
+    return _dependents(group, _required(stack))
+
+
+def _required(stack):
+    """Return {name of a resource: names of those that it depends on}."""
+    definition = stack.defn
+    return {
+        name: definition.resource_definition(name).required_resource_names()
+        for name in definition.enabled_rsrc_names()
+    }
+
+
 def _dependents(group, required):
-    """Return the names of a group and of all that depends on it."""
     later, size = {group}, 0
     while size < len(later):
         size = len(later)
@@ -89,8 +102,10 @@ def _check_units(name, data, later):
         _check((name,), property_, names(data.get(property_)), later)
     for property_ in _UNITS:
         unit = data.get(property_)
-        if isinstance(unit, Mapping) and unit.get('type') == _SERVER:
-            _of_server(name, unit.get('properties') or {}, later)
+        if not isinstance(unit, Mapping) or unit.get('type') != _SERVER:
+            continue
+        if isinstance(unit.get('properties'), Mapping):
+            _of_server(name, unit['properties'], later)
 
 
 def _of_server(name, data, later):
@@ -99,7 +114,7 @@ def _of_server(name, data, later):
     :param data: properties of a server, which are not resolved
     """
     needs = {each: names(data.get(each)) for each in DESCRIPTION}
-    needs[_HINTS] = _member_needs(data)
+    needs[_HINTS] = names(member(data))
     for property_, found in needs.items():
         _check((name,), property_, found, later)
     return set().union(*needs.values())
@@ -115,24 +130,34 @@ def _check(where, property_, needs, later):
         )
 
 
-def member_needs(properties):
-    """Return the names of the resources that a member's path is made of.
+def member(data):
+    """Return the value of the hint of a server's path, None without one.
 
-    :param properties: properties of a server
+    :param data: properties of the server, which are not resolved
     """
-    return _member_needs(properties.data)
-
-
-def _member_needs(data):
     given = data.get(_HINTS)
-    if not isinstance(given, Mapping):
-        return set()
-    return names(given.get(hints.MEMBER))
+    return given.get(hints.MEMBER) if isinstance(given, Mapping) else None
 
 
 def names(snippet):
     """Return the names of the resources that a value refers to."""
     return {each.name for each in function.dependencies(snippet)}
+
+
+def parameters(snippet):
+    """Return the names of the parameters that a value refers to."""
+    if isinstance(snippet, _PARAMETERS):
+        args = snippet.args
+        name = args[0] if isinstance(args, list) else args
+        return {name} if isinstance(name, str) else parameters(name)
+    if isinstance(snippet, function.Function):
+        inside = getattr(snippet, 'parsed', snippet.args)
+        return parameters(inside)
+    if isinstance(snippet, Mapping):
+        return parameters([*snippet.values()])
+    if isinstance(snippet, list):
+        return set().union(*map(parameters, snippet))
+    return set()
 
 
 def error(where, property_, text):

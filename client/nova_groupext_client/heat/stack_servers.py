@@ -32,6 +32,8 @@ class Level:
     :param stack: heat.engine.stack.Stack
     :param stack_id: its id; None for a nested stack that does not exist
     :param is_final: whether all values are known that servers are made of
+    :param later: names of its resources that are created after the group
+    :param unknown: {parameter: name of such a resource that it is made of}
     :param where: names of the resources that lead to it
     :param units: innermost topology.Units that it belongs to, or None
     :param is_future: whether its servers are what an empty group of resources
@@ -43,6 +45,8 @@ class Level:
         stack,
         stack_id,
         is_final,
+        later,
+        unknown=None,
         where=(),
         units=None,
         *,
@@ -51,6 +55,8 @@ class Level:
         self._stack = stack
         self._stack_id = stack_id
         self._is_final = is_final
+        self._later = later
+        self._unknown = unknown or {}
         self._where = where
         self._units = units
         self._is_future = is_future
@@ -92,7 +98,9 @@ class Level:
         """
         given = properties['scheduler_hints']
         path = _hint(given, hints.MEMBER)
-        is_unknown = path is None or requirements.member_needs(properties)
+        snippet = requirements.member(properties.data)
+        self._check(where, 'scheduler_hints', snippet)
+        is_unknown = path is None or requirements.names(snippet)
         if is_unknown and hints.MEMBER in given and not self._is_final:
             return ''
         if isinstance(path, numbers.Number):
@@ -115,14 +123,8 @@ class Level:
             if name not in properties.data:
                 continue
             value = properties[name]
+            self._check(where, name, properties.data[name])
             needs = requirements.names(properties.data[name])
-            if self._where and needs:
-                raise requirements.error(
-                    where,
-                    name,
-                    f'must not depend on {min(needs)} of the nested stack, '
-                    'which is created after the group of the server',
-                )
             if needs and not value and self._is_final:
                 raise requirements.error(where, name, 'has no value')
             # Others without a value are left to Nova, as Heat does.
@@ -133,6 +135,28 @@ class Level:
         elif any(properties.get(each) for each in _DEVICES):
             description['boot_from_volume'] = True
         return description
+
+    def _check(self, where, property_, snippet):
+        """Check that a value is known before the group is created.
+
+        :raises: StackValidationFailed
+        """
+        culprits = self._culprits(snippet)
+        if culprits:
+            raise requirements.error(
+                where,
+                property_,
+                f'must not depend on {min(culprits)}, which is created after '
+                'the group of the server',
+            )
+
+    def _culprits(self, snippet):
+        """Return the names of the later resources that a value is made of."""
+        used = requirements.parameters(snippet) & self._unknown.keys()
+        return {
+            *(requirements.names(snippet) & self._later),
+            *(self._unknown[name] for name in used),
+        }
 
     def _image(self, name, where):
         """Return the id of an image."""
@@ -167,10 +191,17 @@ class Level:
             template,
             nested.child_params(),
         )
+        unknown = {
+            name: min(culprits)
+            for name, value in nested.properties.data.items()
+            if (culprits := self._culprits(value))
+        }
         return Level(
             stack,
             nested.resource_id,
             self._is_final,
+            {*stack.defn.enabled_rsrc_names()},
+            unknown,
             where,
             units,
             is_future=is_future,
