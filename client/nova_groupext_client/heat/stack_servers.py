@@ -168,44 +168,47 @@ class Level:
 
     def _nested(self, nested, where):
         """Return the Level of a nested stack as it will be."""
-        units, is_future = self._units, self._is_future
-        if isinstance(nested, autoscaling_group.AutoScalingResourceGroup):
-            size = _desired_size(nested)
-            is_future = is_future or not size
-            # One unit describes those that an empty group may create.
-            template = nested._create_template(size or 1, size or 1)
-            maximum = nested.properties[nested.MAX_SIZE]
-            batch = nested.properties[nested.ROLLING_UPDATES][
-                nested.MAX_BATCH_SIZE
-            ]
-            units = topology.Units(where, maximum, batch)
-        else:
-            if isinstance(nested, resource_group.ResourceGroup):
-                _skip_removed(nested)
-                units = topology.Units(where, None, _batch(nested))
-            template = nested.child_template()
+        template, units, is_future = self._units_of(nested, where)
         # Heat finds stacks inside of it by its name, which has a random part.
-        name = nested.physical_resource_name()
+        real_name = nested.physical_resource_name()
         stack = nested._parse_nested_stack(
-            name or f'{self._stack.name}-{nested.name}',
+            real_name or f'{self._stack.name}-{nested.name}',
             template,
             nested.child_params(),
         )
         unknown = {
-            name: min(culprits)
-            for name, value in nested.properties.data.items()
+            parameter: min(culprits)
+            for parameter, value in nested.properties.data.items()
             if (culprits := self._culprits(value))
         }
         return Level(
-            stack,
-            nested.resource_id,
-            self._is_final,
-            {*stack.defn.enabled_rsrc_names()},
-            unknown,
-            where,
-            units,
+            *(stack, nested.resource_id, self._is_final),
+            *({*stack.defn.enabled_rsrc_names()}, unknown, where, units),
             is_future=is_future,
         )
+
+    def _units_of(self, nested, where):
+        """Return the template of a nested stack, and what its units are.
+
+        :returns: (template, topology.Units or None, whether there are none
+            yet)
+        """
+        if isinstance(nested, autoscaling_group.AutoScalingResourceGroup):
+            size = _desired_size(nested)
+            policy = nested.properties[nested.ROLLING_UPDATES]
+            units = topology.Units(
+                where,
+                nested.properties[nested.MAX_SIZE],
+                policy[nested.MAX_BATCH_SIZE],
+            )
+            # One unit describes those that an empty group may create.
+            template = nested._create_template(size or 1, size or 1)
+            return template, units, self._is_future or not size
+        units = self._units
+        if isinstance(nested, resource_group.ResourceGroup):
+            _skip_removed(nested)
+            units = topology.Units(where, None, _batch(nested))
+        return nested.child_template(), units, self._is_future
 
     def _resource(self, name, kind, rdef):
         """Return the resource of a nested stack, as it is stored."""
