@@ -182,11 +182,11 @@ class Roster:
 
         The index of a counted member does not matter.
         """
-        if self.is_node(path):
-            is_single = path in self.member_sets and not self.is_counted(path)
-            return path if is_single else None
+        if path in self.member_sets:
+            return None if self.is_counted(path) else path
         stem, index = paths.split_index(path)
-        return stem if index >= 0 and self.is_counted(stem) else None
+        is_indexed = index >= 0 and self.is_counted(stem)
+        return stem if is_indexed and not self.is_node(path) else None
 
     def is_counted(self, member_set: Path) -> bool:
         described = self.member_sets.get(member_set)
@@ -194,7 +194,7 @@ class Roster:
 
     def is_node(self, path: Path) -> bool:
         """Check whether a path is that of a member set or of a subgroup."""
-        return path in paths.with_ancestors(self.member_sets)
+        return any(is_within(each, path) for each in self.member_sets)
 
     def free_path(self, member_set: Path) -> Path:
         """Return the path of the next member of a member set."""
