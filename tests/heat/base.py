@@ -51,6 +51,13 @@ class HeatTestCase(base.StepTestCase):
             session, service_type='orchestration', raise_exc=False
         )
 
+    def check_created(self, resources, *members, **more):
+        """Create a stack, and check the members of its group."""
+        status = self.create_stack(resources, **more)
+
+        self.assertEqual('CREATE_COMPLETE', status[0], status)
+        self.assertEqual(dict.fromkeys(members, 'ACTIVE'), self.statuses())
+
     def create_stack(self, resources, **more):
         """Create a stack and wait; return how that ended.
 

@@ -135,14 +135,8 @@ class TestLegacyEngine(base.HeatTestCase):
 
 
 class TestValid(base.HeatTestCase):
-    def check(self, resources, *members, **more):
-        status = self.create_stack(resources, **more)
-
-        self.assertEqual('CREATE_COMPLETE', status[0], status)
-        self.assertEqual(dict.fromkeys(members, 'ACTIVE'), self.statuses())
-
     def test_hints_may_be_numbers_and_lists_of_one(self):
-        self.check(
+        self.check_created(
             {
                 'group': hot.group(),
                 'a': hinted(vrt_group=[GET], vrt_member='a'),
@@ -165,12 +159,12 @@ class TestValid(base.HeatTestCase):
             conditions={'z': {'not': {'equals': [{'get_param': 'zone'}, '']}}},
         )
 
-        self.check(template, 'a', 'b')
+        self.check_created(template, 'a', 'b')
 
     def test_path_that_is_made_of_a_value_is_waited_for(self):
         path = {'list_join': ['-', ['web', {'get_attr': ['n', 'value']}]]}
 
-        self.check(
+        self.check_created(
             {'group': hot.group(), 'n': value('z'), 'a': hot.server(path)},
             'web-z',
         )
@@ -178,7 +172,7 @@ class TestValid(base.HeatTestCase):
     def test_empty_group_of_scaled_units_is_a_member(self):
         workers = test_scaling.scaled(0, 2, hot.server('worker'))
 
-        self.check(
+        self.check_created(
             {'group': hot.group(), 'a': hot.server('a'), 'workers': workers},
             'a',
         )
@@ -189,7 +183,7 @@ class TestValid(base.HeatTestCase):
     def test_group_may_have_no_member_yet(self):
         workers = test_scaling.scaled(0, 2, hot.server('worker'))
 
-        self.check({'group': hot.group(), 'workers': workers})
+        self.check_created({'group': hot.group(), 'workers': workers})
 
     def test_servers_of_two_groups_may_be_in_one_nested_stack(self):
         pod = hot.template(

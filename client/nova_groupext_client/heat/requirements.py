@@ -39,13 +39,14 @@ def find(stack, group):
     :raises: StackValidationFailed
     """
     required = _required(stack)
-    kinds = {name: kind for name, kind, _rdef in resources(stack)}
+    present = [*resources(stack)]
+    kinds = {name: kind for name, kind, _rdef in present}
     groups = {
         name for name, kind in kinds.items() if issubclass(kind, kinds[group])
     }
     later = _dependents(group, required)
     found = set()
-    for name, kind, rdef in resources(stack):
+    for name, kind, rdef in present:
         if name not in later:
             continue
         data = rdef.properties({}, stack.context).data
@@ -99,7 +100,7 @@ def _check_units(name, data, later):
     :raises: StackValidationFailed
     """
     for property_ in _NUMBERS:
-        _check((name,), property_, names(data.get(property_)), later)
+        check((name,), property_, names(data.get(property_)) & later)
     for property_ in _UNITS:
         unit = data.get(property_)
         if not isinstance(unit, Mapping) or unit.get('type') != _SERVER:
@@ -116,17 +117,22 @@ def _of_server(name, data, later):
     needs = {each: names(data.get(each)) for each in DESCRIPTION}
     needs[_HINTS] = names(member(data))
     for property_, found in needs.items():
-        _check((name,), property_, found, later)
+        check((name,), property_, found & later)
     return set().union(*needs.values())
 
 
-def _check(where, property_, needs, later):
-    for each in sorted(needs & later):
+def check(where, property_, culprits):
+    """Refuse a value that is made of resources created after the group.
+
+    :param culprits: names of these
+    :raises: StackValidationFailed
+    """
+    if culprits:
         raise error(
             where,
             property_,
-            f'must not depend on {each}, which is created after the group '
-            'of the server',
+            f'must not depend on {min(culprits)}, which is created after the '
+            'group of the server',
         )
 
 

@@ -99,7 +99,7 @@ class Level:
         given = properties['scheduler_hints']
         path = _hint(given, hints.MEMBER)
         snippet = requirements.member(properties.data)
-        self._check(where, 'scheduler_hints', snippet)
+        requirements.check(where, 'scheduler_hints', self._culprits(snippet))
         is_unknown = path is None or requirements.names(snippet)
         if is_unknown and hints.MEMBER in given and not self._is_final:
             return ''
@@ -123,7 +123,8 @@ class Level:
             if name not in properties.data:
                 continue
             value = properties[name]
-            self._check(where, name, properties.data[name])
+            culprits = self._culprits(properties.data[name])
+            requirements.check(where, name, culprits)
             needs = requirements.names(properties.data[name])
             if needs and not value and self._is_final:
                 raise requirements.error(where, name, 'has no value')
@@ -135,20 +136,6 @@ class Level:
         elif any(properties.get(each) for each in _DEVICES):
             description['boot_from_volume'] = True
         return description
-
-    def _check(self, where, property_, snippet):
-        """Check that a value is known before the group is created.
-
-        :raises: StackValidationFailed
-        """
-        culprits = self._culprits(snippet)
-        if culprits:
-            raise requirements.error(
-                where,
-                property_,
-                f'must not depend on {min(culprits)}, which is created after '
-                'the group of the server',
-            )
 
     def _culprits(self, snippet):
         """Return the names of the later resources that a value is made of."""
