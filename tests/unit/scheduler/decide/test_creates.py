@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Unit tests of ``nova_groupext/scheduler/decide/creates.py``."""
 
+import fixtures
 from oslo_utils.fixture import uuidsentinel as uuids
 
+from nova_groupext import exception
 from nova_groupext.db import clock
 from nova_groupext.db import models
+from nova_groupext.objects import renames
 from nova_groupext.objects import states
 from nova_groupext.objects.create import VRTCreate
 from nova_groupext.objects.group import VRTGroup
@@ -170,6 +173,31 @@ class TestPlaceOpen(base.ProtocolTestCase):
         self.assertEqual(
             ['m-0', 'm-1'],
             [each.path for each in self.deployment.group(self.uuid).members],
+        )
+
+    def test_create_whose_name_is_not_free_yet_stays_open(self):
+        """Others are decided nevertheless."""
+        VRTMember.update_rows(
+            self.context,
+            models.Member.path == 'm-0',
+            status=states.Member.HELD,
+        )
+        VRTCreate.update_rows(
+            self.context, models.Create.hint == 'm-0', hint='m-7'
+        )
+        self.useFixture(
+            fixtures.MockPatchObject(
+                renames,
+                'rename',
+                side_effect=exception.GenerationConflict(group=self.uuid),
+            )
+        )
+
+        self.place()
+
+        self.assertEqual([['m-1']], self.drafts)
+        self.assertEqual(
+            [states.Create.OPEN, states.Create.REFUSED], self.statuses()
         )
 
     def test_creates_whose_time_is_over_are_not_placed_any_more(self):
