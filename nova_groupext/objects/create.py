@@ -29,10 +29,8 @@ from nova_groupext.db import models
 from nova_groupext.db.aliases import Condition
 from nova_groupext.objects import base
 from nova_groupext.objects import states
-from nova_groupext.objects import swaps
 from nova_groupext.objects.aliases import Path
 from nova_groupext.objects.group import VRTGroup
-from nova_groupext.objects.lease import VRTLease
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.objects.member_set import Matching
 
@@ -110,6 +108,20 @@ class VRTCreate(base.VRTObject):
         """Return the open creates of a group, oldest first."""
         is_own = models.Create.group_id == group_id
         return cls.list_rows(context, is_own, *_is_open())
+
+    @classmethod
+    def list_placed_by(
+        cls, context: RequestContext, draft: VRTGroup
+    ) -> list[Self]:
+        """Return the open creates whose members a draft places."""
+        is_own = models.Create.draft_id == draft.id
+        return cls.list_rows(context, is_own, *_is_open())
+
+    @classmethod
+    def find_open(cls, context: RequestContext, create_id: int) -> Self | None:
+        """Return a create if it is open and its time is not over, or None."""
+        is_own = models.Create.id == create_id
+        return cls.find_row(context, is_own, *_is_open())
 
     @classmethod
     def list_unended(
@@ -266,101 +278,8 @@ class VRTCreate(base.VRTObject):
         db.delete(context, models.Create, models.Create.ends_at <= clock.now())
 
 
-def are_open(context: RequestContext, draft: VRTGroup) -> bool:
-    """Check whether all creates that a draft places are still open.
-
-    Those that were given up may be deleted.
-    """
-    if not draft.is_for_creates:
-        return True
-    is_own = models.Create.draft_id == draft.id
-    creates = VRTCreate.list_rows(context, is_own, *_is_open())
-    paths = {path for each in creates for path in each.members.values()}
-    return paths >= draft.excluded_nodes.keys()
-
-
-def count_servers(context: RequestContext, draft: VRTGroup) -> int:
-    """Return the number of servers of the creates that a draft places.
-
-    Some of them may get members that were held before.
-    """
-    if not draft.is_for_creates:
-        return 0
-    is_own = models.Create.draft_id == draft.id
-    return sum(
-        len(each.server_uuids)
-        for each in VRTCreate.list_rows(context, is_own, *_is_open())
-    )
-
-
-def reserve_placed(
-    context: RequestContext, group_id: int, draft: VRTGroup
-) -> None:
-    """Reserve the members that a draft has placed for their servers.
-
-    The caller's transaction has the group's row lock. A member whose create
-    has ended since the swap was prepared is reserved for no server: it ends.
-    """
-    if not draft.is_for_creates:
-        return
-    is_own = models.Create.draft_id == draft.id
-    for create in VRTCreate.list_rows(context, is_own, *_is_open()):
-        _reserve(context, group_id, create)
-    VRTMember.update_rows(
-        context,
-        models.Member.path.in_(draft.excluded_nodes),
-        *_is_free(group_id),
-        reserved_for=draft.uuid,
-    )
-
-
-def reserve_held(
-    context: RequestContext, lease: VRTLease, create: VRTCreate
-) -> None:
-    """Reserve members that were held before for the servers of a create."""
-
-    def work() -> None:
-        is_own = models.Create.id == create.id
-        for current in VRTCreate.list_rows(context, is_own, *_is_open()):
-            _reserve(context, lease.group_id, current)
-
-    swaps.with_lease(context, lease, work)
-
-
-def _reserve(
-    context: RequestContext, group_id: int, create: VRTCreate
-) -> None:
-    """Reserve the chosen members of a create, all or none.
-
-    If one of them is not HELD any more, or is reserved for another server, the
-    create stays open.
-    """
-    is_free = _is_free(group_id)
-    paths = [*create.members.values()]
-    is_chosen = models.Member.path.in_(paths)
-    if db.count(context, models.Member, is_chosen, *is_free) != len(paths):
-        return
-    for server_uuid, path in create.members.items():
-        VRTMember.update_rows(
-            context,
-            models.Member.path == path,
-            *is_free,
-            reserved_for=server_uuid,
-        )
-    create.update_row(context, status=states.Create.PLACED)
-
-
 def _is_open() -> tuple[Condition, ...]:
     return (
         models.Create.status == states.Create.OPEN,
         models.Create.ends_at > clock.now(),
-    )
-
-
-def _is_free(group_id: int) -> tuple[Condition, ...]:
-    """Return the conditions on held members of a group, not reserved yet."""
-    return (
-        models.Member.group_id == group_id,
-        models.Member.status == states.Member.HELD,
-        models.Member.reserved_for.is_(None),
     )

@@ -21,7 +21,7 @@ from nova_groupext import faultpoints
 from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.objects import adoptions
-from nova_groupext.objects import create
+from nova_groupext.objects import create_reservations
 from nova_groupext.objects import definitions
 from nova_groupext.objects import drafts
 from nova_groupext.objects import hold_ages
@@ -100,7 +100,7 @@ def commit(
             member_statuses=drafts.replaceable_statuses(draft),
             is_watched=is_watched,
         )
-        create.reserve_placed(context, group.id, draft)
+        create_reservations.reserve_placed(context, group.id, draft)
         _reset_members_without_holds(context, group)
         _end_draft(context, draft)
 
@@ -171,7 +171,7 @@ def _check_unchanged(
         or not _may_drop(context, group, draft)
         or not adoptions.may_adopt(context, group, draft)
         or adoptions.has_moves(context, swap)
-        or not create.are_open(context, draft)
+        or not create_reservations.are_open(context, draft)
     ):
         raise exception.GenerationConflict(group=group.uuid)
 

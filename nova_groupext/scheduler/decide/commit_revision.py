@@ -28,7 +28,7 @@ from nova_groupext import faultpoints
 from nova_groupext import notifications
 from nova_groupext import quota
 from nova_groupext.membership import settle_group
-from nova_groupext.objects import create
+from nova_groupext.objects import create_reservations
 from nova_groupext.objects import drafts
 from nova_groupext.objects import revisions
 from nova_groupext.objects import states
@@ -73,7 +73,9 @@ class _Commit:
         self._deadline = work.deadline
         self._group = situation.group
         self._draft = work.group
-        self._waiting = create.count_servers(work.context, work.group)
+        self._waiting = create_reservations.count_servers(
+            work.context, work.group
+        )
         self._situation = situation
         self._decision = decision
         # Committed holds that end with the revision.

@@ -34,7 +34,7 @@ from nova_groupext import exception
 from nova_groupext.membership import creates
 from nova_groupext.membership import settle_group
 from nova_groupext.membership import stored
-from nova_groupext.objects import create
+from nova_groupext.objects import create_reservations
 from nova_groupext.objects import renames
 from nova_groupext.objects import states
 from nova_groupext.objects.create import VRTCreate
@@ -201,7 +201,7 @@ def _reserve_held(context, lease, group, chosen):
         with contextlib.suppress(exception.GenerationConflict):
             _rename(context, lease, group, each.members)
             each.create.choose(context, each.paths, draft_id=0)
-            create.reserve_held(context, lease, each.create)
+            create_reservations.reserve_held(context, lease, each.create)
     return waiting
 
 
