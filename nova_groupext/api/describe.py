@@ -119,17 +119,21 @@ def build_group(context, attributes, parsed):
         subgroups=[path for path, _node in nodes if path],
         member_sets=member_sets,
         members=_members(member_sets, parsed),
-        policies=[
-            policy
-            for path, part in _parts(nodes)
-            for policy in _policies(path, part)
-        ],
+        policies=_all_policies(nodes),
         relationships=[
             _relationship(path, each)
             for path, node in nodes
             for each in node.get('relationships', [])
         ],
     )
+
+
+def _all_policies(nodes):
+    return [
+        policy
+        for path, part in _parts(nodes)
+        for policy in _policies(path, part)
+    ]
 
 
 def limit_expires_in(seconds):

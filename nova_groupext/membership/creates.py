@@ -85,20 +85,10 @@ def choose(
     :param deleting: servers that Nova is deleting
     :raises: Refused
     """
-    member_set = roster.member_set_of(hint)
-    name = hint if member_set is not None else None
-    member_sets = (
-        [member_set] if member_set is not None else roster.member_sets_in(hint)
-    )
-    if not member_sets:
-        raise Refused(_absent(roster, hint))
+    name = None if roster.member_set_of(hint) is None else hint
     if name is not None and len(servers) > 1:
         raise Refused(Obstacle.ONE_MEMBER)
-    member_sets = [
-        each for each in member_sets if _matches(roster, each, request)
-    ]
-    if not member_sets:
-        raise Refused(Obstacle.MISMATCH)
+    member_sets = _matching_sets(roster, hint, request)
     draft = _copy(roster)
     last = max((each.created for each in draft.members), default=0)
     choices = []
@@ -110,6 +100,23 @@ def choose(
         choices.append(choice)
     roster.members = draft.members
     return choices
+
+
+def _matching_sets(
+    roster: Roster, hint: Path, request: Hashable
+) -> list[Path]:
+    """Return the member sets of a hint that describe such servers.
+
+    :raises: Refused if there is none
+    """
+    named = roster.member_set_of(hint)
+    hinted = roster.member_sets_in(hint) if named is None else [named]
+    if not hinted:
+        raise Refused(_absent(roster, hint))
+    matching = [each for each in hinted if _matches(roster, each, request)]
+    if not matching:
+        raise Refused(Obstacle.MISMATCH)
+    return matching
 
 
 def _absent(roster: Roster, hint: Path) -> Obstacle:

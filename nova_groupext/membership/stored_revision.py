@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from nova_groupext.objects.member import VRTMember
     from nova_groupext.objects.member_set import VRTMemberSet
 
+# Path of a member, path of its member set, path that it succeeds
+Entry = tuple[Path, Path, Path | None]
+
 # Request of member sets whose description a revision changes
 CHANGED = 'changed'
 
@@ -31,7 +34,7 @@ def revised(
     removed: Path | None = None,
     *,
     drops_servers: bool = False,
-) -> list[tuple[Path, Path, Path | None]]:
+) -> list[Entry]:
     """Return the members of a group after its revision by a draft.
 
     Servers stay, and count first: of the described members only those are new
@@ -46,15 +49,11 @@ def revised(
         whatever servers there are
     :param drops_servers: whether servers that are too many leave at once,
         unless some are removed by name: then the others are leaving as before
-    :returns: [(path, path of the member set, path that it succeeds)] in the
-        order of the draft; servers of member sets that it leaves out are last
+    :returns: in the order of the draft, those of sets that it leaves out last
     """
     roster = stored.read(group)
     _remove_named(roster, removed)
-    for member in roster.members:
-        if member.path in (adopted or {}) and not member.is_successor:
-            member.status = states.Member.REDEEMING
-            member.server = adopted[member.path]
+    _adopt(roster, adopted or {})
     described = _described(group, draft)
     _describe_successors(group, roster, described)
     requests = {each.path: request for each, request in described}
@@ -66,12 +65,8 @@ def revised(
     if drops_servers and removed is None:
         _remove_leaving(roster)
     rows = {member.id: member for member in group.members}
-    return [
-        _stored(rows[each.row], each)
-        if each.row is not None
-        else (each.path, each.member_set, None)
-        for each in _in_order(roster.members, member_sets)
-    ]
+    ordered = _in_order(roster.members, member_sets)
+    return [_entry(rows.get(each.row), each) for each in ordered]
 
 
 def _in_order(
@@ -88,10 +83,18 @@ def _in_order(
     )
 
 
-def _stored(
-    row: 'VRTMember', member: Member
-) -> tuple[Path, Path, Path | None]:
-    """Return what a draft has of a stored member; see revised()."""
+def _adopt(roster: Roster, servers: Mapping[Path, str]) -> None:
+    """Give members the servers that they get by a revision."""
+    for member in roster.members:
+        if member.path in servers and not member.is_successor:
+            member.status = states.Member.REDEEMING
+            member.server = servers[member.path]
+
+
+def _entry(row: 'VRTMember | None', member: Member) -> Entry:
+    """Return what a draft has of a member; a new one has no row."""
+    if row is None:
+        return member.path, member.member_set, None
     is_settled_later = row.is_successor and not member.is_successor
     member_set = row.member_set if is_settled_later else member.member_set
     return row.path, member_set, row.succeeds

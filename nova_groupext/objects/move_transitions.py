@@ -83,9 +83,6 @@ def store_location(
             context, member.id, moves
         ) or not _update_location(context, member, hold, placement):
             return False
-        plan = VRTPlan.find_newest(context, member.group_id)
-        if plan is not None:
-            plan.update_placement(context, member.path, placement)
         if is_resized:
             _release_reservation(context, member)
         transitions.derive_status(context, member.group_id)
@@ -105,17 +102,25 @@ def _update_location(
     hold: VRTHold | None,
     placement: MemberPlacement,
 ) -> bool:
-    """Update the location of the hold, or insert one for a SHELVED member.
+    """Update the location in the plan and in the hold.
+
+    A SHELVED member gets a hold.
 
     :returns: False when the hold or the member has changed
     """
     if hold is not None:
-        return hold.update_placement(context, placement)
-    if not db.compare_and_set_all(
-        context, member.status_change(states.Member.ACTIVE)
-    ):
+        is_updated = hold.update_placement(context, placement)
+    else:
+        is_updated = db.compare_and_set_all(
+            context, member.status_change(states.Member.ACTIVE)
+        )
+    if not is_updated:
         return False
-    VRTHold.for_server(member, placement).create(context)
+    if hold is None:
+        VRTHold.for_server(member, placement).create(context)
+    plan = VRTPlan.find_newest(context, member.group_id)
+    if plan is not None:
+        plan.update_placement(context, member.path, placement)
     return True
 
 

@@ -9,6 +9,7 @@ scheduler/protocol/release_holds.py empties these in Placement.
 from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Sequence
+from collections.abc import Set
 from typing import Any
 
 from nova.context import RequestContext
@@ -95,27 +96,10 @@ def _release(
     ids = {
         each.id for each in affected if each.status in states.MEMBER_RELEASABLE
     }
-    surplus = ids & _beyond_counts(group)
-    changes = [
-        change
-        for released, status in (
-            (ids - surplus, states.Member.RELEASED),
-            # Nobody misses these: they end.
-            (surplus, states.Member.TENTATIVE),
-        )
-        for change in _release_changes(
-            sorted(released),
-            states.MEMBER_RELEASABLE,
-            expected=None if members is None else len(released),
-            status=status,
-        )
-    ]
-    if members is None:
-        changes.append(_release_reservations(group))
     counts = transitions.change_members(
         context,
         group.id,
-        *changes,
+        *_changes(group, ids, are_all=members is None),
         group_conditions=(
             *sql_conditions.has_generation(generation),
             *conditions,
@@ -129,6 +113,30 @@ def _release(
     for member in affected:
         member.status = statuses.get(member.id, member.status)
     return any(counts[1:])
+
+
+def _changes(
+    group: VRTGroup, ids: Set[int], *, are_all: bool
+) -> Iterator[Change]:
+    """Return the changes that release members of a group.
+
+    :param are_all: whether the whole group is released: then its other members
+        may change meanwhile, and the reservations for resizes end, too
+    """
+    surplus = ids & _beyond_counts(group)
+    for released, status in (
+        (ids - surplus, states.Member.RELEASED),
+        # Nobody misses these: they end.
+        (surplus, states.Member.TENTATIVE),
+    ):
+        yield from _release_changes(
+            sorted(released),
+            states.MEMBER_RELEASABLE,
+            expected=None if are_all else len(released),
+            status=status,
+        )
+    if are_all:
+        yield _release_reservations(group)
 
 
 def _beyond_counts(group: VRTGroup) -> set[int]:

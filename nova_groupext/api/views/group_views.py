@@ -77,13 +77,8 @@ class GroupView(common.ViewBuilder):
         plan = plans.get(group.id)
         view = {
             **self.summary(req, group),
-            'description': group.description,
-            'user_id': group.user_id,
+            **_definition(group),
             **_times(group),
-            'topology': describe.compose_topology(group),
-            'subgroups': {
-                path: subgroup_id(group.uuid, path) for path in group.subgroups
-            },
             'members': member_views.member_views(
                 group, plan, reservations, may_see_hosts
             ),
@@ -157,6 +152,18 @@ class GroupView(common.ViewBuilder):
 
 def _time(value):
     return utils.isotime(value) if value else None
+
+
+def _definition(group):
+    """Return what the tenant has described, and who did."""
+    return {
+        'description': group.description,
+        'user_id': group.user_id,
+        'topology': describe.compose_topology(group),
+        'subgroups': {
+            path: subgroup_id(group.uuid, path) for path in group.subgroups
+        },
+    }
 
 
 def _times(group):

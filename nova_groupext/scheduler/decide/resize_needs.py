@@ -54,9 +54,7 @@ def find_resize_needs(
         path = member.path
         if path not in drafted:
             continue
-        is_same = request_specs.key(
-            member.resolved_request
-        ) == request_specs.key(drafted[path].resolved_request)
+        is_same = _are_same(member, drafted[path])
         if not is_same:
             _check_can_change(group, member, drafted[path])
         if unchanged := _unchanged_hold(
@@ -89,6 +87,14 @@ def _unchanged_hold(member, drafted, current, is_same):
     if member.status == states.Member.SHELVED:
         return current.reservations.get(path)
     return None
+
+
+def _are_same(member, drafted):
+    """Check whether a draft leaves the request of a member as it is."""
+    before, after = (
+        request_specs.key(each.resolved_request) for each in (member, drafted)
+    )
+    return before == after
 
 
 def _may_be_resized(member, current, is_same, is_replacement):

@@ -60,12 +60,11 @@ def hold_again(context, placement_client, lease, hold, check=lambda: None):
         # Amounts that Placement keeps without a record would be in the way.
         placement_client.refill(context, hold.uuid, hold)
     swap = swaps.Swap(old_holds, created)
+    commit = functools.partial(
+        swap_results.commit, context, lease, swap, swaps.Side.APPLIED
+    )
     apply_and_commit(
-        *(context, placement_client, lease, swap),
-        functools.partial(
-            swap_results.commit, context, lease, swap, swaps.Side.APPLIED
-        ),
-        reads_generation=True,
+        context, placement_client, lease, swap, commit, reads_generation=True
     )
     replacements = [each for each in created if not each.is_placeholder]
     return bool(VRTHold.in_status(context, replacements, states.Hold.HELD))

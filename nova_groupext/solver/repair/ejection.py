@@ -96,6 +96,25 @@ class EjectionSearch:
                 break
         return best
 
+    def _assign_first(self, eq_classes, moving):
+        """Assign some members, those of the given classes first.
+
+        :param moving: paths of all these members
+        :returns: (groups of classes that got no hosts, assignments)
+        """
+        first = sorted(eq_classes, key=self._priority, reverse=True)
+        with self._with_unassigned(moving) as construction:
+            others = [
+                eq_class
+                for eq_class in construction.demand
+                if eq_class not in eq_classes
+            ]
+            others.sort(key=self._priority, reverse=True)
+            unplaced = construction.assign_possible([*first, *others])
+            assignments = construction.assignments()
+            construction.undo()
+        return unplaced, assignments
+
     def move_groups(self, plan, move, colocated_groups, budget):
         """Move colocation groups to other domains; eject others if necessary.
 
@@ -181,17 +200,7 @@ class EjectionSearch:
         )
         moving &= plan.placement.keys() & self._problem.movable
         moving |= to_insert
-        with self._with_unassigned(moving) as construction:
-            others = [
-                eq_class
-                for eq_class in construction.demand
-                if eq_class not in eq_classes
-            ]
-            eq_classes.sort(key=self._priority, reverse=True)
-            others.sort(key=self._priority, reverse=True)
-            unplaced = construction.assign_possible([*eq_classes, *others])
-            assignments = construction.assignments()
-            construction.undo()
+        unplaced, assignments = self._assign_first(eq_classes, moving)
         failed = {eq_class for group in unplaced for eq_class in group}
         parts = self._assigned.restrict_classes(moving)
         ejected = [

@@ -73,14 +73,10 @@ class JointReinsertion:
         displaced = {
             path for path, host in plan.placement.items() if host in host_ids
         }
-        to_assign = {
-            path for propagator in groups for path in propagator.paths
-        }
-        to_assign |= {
-            path
-            for eq_class in colocated_groups.bottleneck_classes
-            for path in eq_class.members
-        }
+        to_assign = set().union(
+            *(propagator.paths for propagator in groups),
+            *(each.members for each in colocated_groups.bottleneck_classes),
+        )
         movable = self._problem.movable
         to_assign &= movable & (to_insert | plan.placement.keys())
         unplaced = ((displaced | to_insert) & movable) - to_assign
