@@ -31,6 +31,20 @@ class TestColumns(base.BaseTestCase):
                     f'a ACTIVE id-0{text}', column.human_readable()
                 )
 
+    def test_members_without_a_server_are_shown_with_the_reason(self):
+        member = {'path': 'a', 'status': 'TENTATIVE', 'server_id': None}
+        column = columns.Members(
+            [
+                {**member, 'fault': {'message': 'its server was deleted'}},
+                {**member, 'fault': None},
+            ]
+        )
+
+        self.assertEqual(
+            'a TENTATIVE (its server was deleted)\na TENTATIVE',
+            column.human_readable(),
+        )
+
     def test_changes_of_a_member_are_data_for_programs_and_text_for_people(
         self,
     ):

@@ -37,6 +37,18 @@ def group(*members, **attrs):
 
 
 class TestMap(base.BaseTestCase):
+    def test_successors_are_counted(self):
+        successor = {'server_id': 'id-1', 'status': 'ACTIVE'}
+        succeeded = {**member('web-0', 'r2', 'ACTIVE'), 'successor': successor}
+
+        drawn = text.write(group(succeeded), 80)
+
+        self.assertTrue(
+            drawn.startswith(
+                'shop: HELD, 1 of 1 members have a host; successors: 1\n'
+            )
+        )
+
     def test_domains_are_sorted_and_their_ids_shortened(self):
         drawn = text.write(
             group(

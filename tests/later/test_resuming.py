@@ -3,8 +3,11 @@
 
 import fixtures
 
+from nova_groupext_client import template
 from tests.clients import base
 from tests.later import deploying
+
+WEB = 'front/web-0'
 
 
 class TestResuming(deploying.DeployTestCase):
@@ -34,3 +37,65 @@ class TestResuming(deploying.DeployTestCase):
         self.assertIn('To continue:', told)
         self.assertIn('To undo:', told)
         self.assertEqual({}, self.servers_of(made.group))
+
+    def member(self, group, path):
+        now = self.vrt.get_group(group.id)
+        return next(each for each in now.members if each['path'] == path)
+
+    def states_after(self, loaded, group):
+        """Resume a deployment; return {path: state} at its end."""
+        resumed = self.deploy_all(loaded, resumed=group)
+        return {
+            path: str(each.state) for path, each in resumed.members.items()
+        }
+
+    def test_member_whose_server_was_deleted_is_held_and_created_again(self):
+        loaded = self.load(webs=1)
+        group = self.deploy_all(loaded).group
+        first = self.member(group, WEB)['server_id']
+        self.delete_servers(self.cloud.nova('demo').servers.get(first))
+
+        self.assertEqual(
+            {'db': 'active', WEB: 'active'}, self.states_after(loaded, group)
+        )
+
+        again = self.member(group, WEB)
+        self.assertEqual('ACTIVE', again['status'])
+        self.assertNotEqual(first, again['server_id'])
+
+    def test_member_that_the_cloud_knows_to_be_gone_is_held_again(self):
+        loaded = self.load(webs=1)
+        group = self.deploy_all(loaded).group
+        first = self.member(group, WEB)['server_id']
+        self.delete_servers(self.cloud.nova('demo').servers.get(first))
+        self.eventually(
+            self.member, lambda now: now['status'] == 'TENTATIVE', group, WEB
+        )
+
+        self.assertEqual(
+            {'db': 'active', WEB: 'active'}, self.states_after(loaded, group)
+        )
+
+    def test_group_whose_holds_have_expired_is_held_and_created(self):
+        loaded = self.load(webs=1)
+        with self.create_deployment(loaded) as made:
+            made.describe(name=loaded.name, expires_in=1)
+        self.wait(made.group, 'RELEASED')
+
+        self.assertEqual(
+            {'db': 'active', WEB: 'active'},
+            self.states_after(loaded, made.group),
+        )
+
+    def test_server_beyond_the_definition_stays(self):
+        loaded = self.load(webs=2)
+        group = self.deploy_all(loaded).group
+        fewer = template.load(deploying.WEB, {'webs': 1}, loaded.name)
+        with self.create_deployment(fewer) as described:
+            self.vrt.update_group(group.id, topology=described.topology)
+        self.wait(group)
+
+        self.assertEqual(
+            {'db': 'active', WEB: 'active', 'front/web-1': 'leaving'},
+            self.states_after(fewer, group),
+        )

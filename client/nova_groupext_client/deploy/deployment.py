@@ -125,7 +125,9 @@ class Deployment:
         return self._wait_for_plan()
 
     def resume(self, group: api_types.Group) -> None:
-        """Continue with an existing group; hold it if necessary.
+        """Continue with an existing group; hold what is not held any more.
+
+        Members that were released, and failed ones, stay as they are.
 
         :param group: has the template's topology
         :raises: NotPlanned, TopologyChanged, HttpException
@@ -133,6 +135,8 @@ class Deployment:
         self._set_group(group)
         if group.status in _NOT_HELD:
             self._threads.call(self._vrt.hold_group, group)
+        elif any(map(member_states.has_lost_hold, group.members)):
+            self._threads.call(self._vrt.replan_group, group)
         self._wait_for_plan()
 
     def delete_group(self) -> None:
@@ -149,7 +153,10 @@ class Deployment:
                 self.group = None
 
     def create(self) -> None:
-        """Create the servers of all held members, and wait for them."""
+        """Create the servers of all held members, and wait for them.
+
+        Also of members whose servers were deleted: creates place those again.
+        """
         self._find_servers()
         self._last_status_at = time.monotonic()
         for _done in self._check_servers():
@@ -157,7 +164,7 @@ class Deployment:
             pass
         self._show_progress()
         for _done in self._threads.call_for_each(
-            self._create, self._members_in(_State.HELD)
+            self._create, self._members_in(_State.HELD, _State.NOT_HELD)
         ):
             self._show_progress()
         self._last_status_at = time.monotonic()
@@ -230,7 +237,7 @@ class Deployment:
             member.server_id = self._servers.create(
                 self._group_id, member.path, self._arguments[member.path]
             )
-            member.state = _State.BUILDING
+            member.state, member.fault = _State.BUILDING, None
         except ERRORS as exc:
             self._fail(member, getattr(exc, 'details', None) or str(exc))
 
@@ -253,7 +260,9 @@ class Deployment:
                 raise
             return  # The next status request may succeed.
         self._last_status_at = time.monotonic()
-        if status in ('ERROR', 'GONE'):
+        if status == 'GONE':
+            member.state, member.fault = _State.NOT_HELD, fault
+        elif status == 'ERROR':
             self._fail(member, fault or 'The server is in state ERROR.')
         elif status not in _BUILDING:
             member.state = _State.ACTIVE
@@ -281,10 +290,12 @@ class Deployment:
         member.state = _State.FAILED
 
     def _members_in(
-        self, state: member_states.State
+        self, *states: member_states.State
     ) -> list[member_states.Member]:
         return [
-            member for member in self.members.values() if member.state == state
+            member
+            for member in self.members.values()
+            if member.state in states
         ]
 
     def _show_progress(self) -> None:

@@ -16,8 +16,10 @@ class State(enum.StrEnum):
     HELD = 'held'
     BUILDING = 'building'
     ACTIVE = 'active'
+    LEAVING = 'leaving'
     FAILED = 'failed'
     RELEASED = 'released'
+    NOT_HELD = 'not held'
     LEFT_OUT = 'left out'
 
 
@@ -37,11 +39,11 @@ class Member:
 
 # State by API status, before the status of the server is read.
 _STATE_OF_STATUS = {
-    'TENTATIVE': State.LEFT_OUT,
     'HELD': State.HELD,
     'REDEEMING': State.BUILDING,
     'ACTIVE': State.BUILDING,
     'SHELVED': State.ACTIVE,
+    'LEAVING': State.LEAVING,
     'FAILED': State.FAILED,
     'RELEASED': State.RELEASED,
 }
@@ -52,14 +54,26 @@ def members_of(group: api_types.Group) -> dict[str, Member]:
     return {
         member['path']: Member(
             member['path'],
-            State.PLANNING
-            if group.is_planning
-            else _STATE_OF_STATUS[member['status']],
+            State.PLANNING if group.is_planning else _state(member),
             member['server_id'],
             member['fault']['message'] if member['fault'] else None,
         )
         for member in group.members
     }
+
+
+def has_lost_hold(member: api_types.Member) -> bool:
+    """Check whether a member was held before; its fault tells what happened.
+
+    Without a fault the plan has left it out, as ``min_count`` allows.
+    """
+    return member['status'] == 'TENTATIVE' and member['fault'] is not None
+
+
+def _state(member: api_types.Member) -> State:
+    if member['status'] == 'TENTATIVE':
+        return State.NOT_HELD if has_lost_hold(member) else State.LEFT_OUT
+    return _STATE_OF_STATUS[member['status']]
 
 
 def counts(members: Iterable[Member]) -> dict[State, int]:

@@ -12,6 +12,13 @@ _OPENSTACK = 'openstack vrt group'
 # Statuses of members for which Nova refuses to create a server.
 _WITHOUT_HOLD = ('TENTATIVE', 'FAILED', 'RELEASED')
 
+# States of members that have neither a server nor a hold
+_WITHOUT_SERVER = (
+    member_states.State.FAILED,
+    member_states.State.RELEASED,
+    member_states.State.NOT_HELD,
+)
+
 
 def stopped(
     reason: str,
@@ -66,12 +73,7 @@ def partial(
 
     :param command: command line that continues, without ``--resume GROUP``
     """
-    missing = [
-        member
-        for member in members
-        if member.state
-        in (member_states.State.FAILED, member_states.State.RELEASED)
-    ]
+    missing = [member for member in members if member.state in _WITHOUT_SERVER]
     if not missing:
         return None
     return (

@@ -48,10 +48,12 @@ def nest(members: Iterable[api_types.Member]) -> Places:
 def summary(group: api_types.Group) -> str:
     """Return one line with the name, status and size of a group."""
     positioned = sum(bool(member['domains']) for member in group.members)
-    return (
+    successors = sum(bool(each.get('successor')) for each in group.members)
+    line = (
         f'{group.name}: {group.status}, {positioned} of {len(group.members)} '
         'members have a host'
     )
+    return f'{line}; successors: {successors}' if successors else line
 
 
 def member_set(member: api_types.Member) -> str:

@@ -7,6 +7,9 @@ from cliff import columns
 
 from nova_groupext_client import sentences
 
+# Statuses of members that have lost their server or their hold
+_WITHOUT_SERVER = ('TENTATIVE', 'FAILED')
+
 
 class Counts(columns.FormattableColumn):
     """Number of members in each state."""
@@ -17,16 +20,22 @@ class Counts(columns.FormattableColumn):
 
 
 class Members(columns.FormattableColumn):
-    """Members, one per line: path, status, server id, and what changes."""
+    """Members, one per line: path, status, server id.
+
+    Then what changes, or why a member has neither a server nor a hold.
+    """
 
     def human_readable(self):
         return '\n'.join(map(_member, self._value))
 
 
 def _member(member):
-    changes = sentences.format_changes(member)
+    remark = sentences.format_changes(member)
+    fault = member.get('fault')
+    if fault and member['status'] in _WITHOUT_SERVER:
+        remark = fault['message']
     parts = (member['path'], member['status'], member['server_id'])
-    return ' '.join(filter(None, (*parts, changes and f'({changes})')))
+    return ' '.join(filter(None, (*parts, remark and f'({remark})')))
 
 
 class Changes(columns.FormattableColumn):

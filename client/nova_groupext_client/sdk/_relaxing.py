@@ -23,8 +23,8 @@ def relax(group: api_types.Group, number: int) -> api_types.Topology:
     relaxations = refusal['relaxations'] if refusal else []
     if not 0 < number <= len(relaxations):
         raise exceptions.NotFoundException(
-            f'The group {group.name} ({group.id}) has {len(relaxations)} '
-            f'proposed changes, but no number {number}'
+            f'The group {group.name} ({group.id}) has no proposed change '
+            f'{number}; the last one is number {len(relaxations)}'
             if relaxations
             else f'{_waiting.status_text(group)}: no changes are proposed'
         )

@@ -53,6 +53,11 @@ def load_definition(text: str | bytes) -> DefinitionBody:
         node.restricted_to(('vrt_group',), 'part of a body')
         node = group
     keys = node.mapping().keys()
+    if reading.VERSION in keys:
+        raise node.error(
+            'is a Heat template, not a group in the form of a request '
+            '(on the command line: --template, not --definition)'
+        )
     if keys & {*_KEYS}:
         if 'topology' not in keys and keys & {*definition.SECTIONS}:
             raise node.error(

@@ -19,10 +19,9 @@ from nova_groupext_client.template import reading
 from nova_groupext_client.template import resources
 from nova_groupext_client.template import scopes
 
-_VERSION = 'heat_template_version'
 # Heat's own sections.
 _HEAT = (
-    _VERSION,
+    reading.VERSION,
     'description',
     'parameter_groups',
     'parameters',
@@ -137,8 +136,13 @@ def load(
     :raises: TemplateError, and nothing else
     """
     root = reading.read(text)
+    if root.mapping().keys() & {'topology', 'vrt_group'}:
+        raise root.error(
+            'is a group in the form of a request, not a Heat template '
+            '(on the command line: --definition, not --template)'
+        )
     root.restricted_to(_SECTIONS, 'section of a template')
-    version = root.required(_VERSION)
+    version = root.required(reading.VERSION)
     if not isinstance(version.value, str) or not version.value:
         raise version.error(
             'must be a date such as 2021-04-16, or a release name'

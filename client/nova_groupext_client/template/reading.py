@@ -15,6 +15,9 @@ import yaml
 from nova_groupext_client.template import errors
 from nova_groupext_client.template import nodes
 
+#: Key that makes a text a Heat template.
+VERSION = 'heat_template_version'
+
 #: Characters; Heat's default limit.
 MAX_LENGTH = 512 * 1024
 MAX_DEPTH = 64

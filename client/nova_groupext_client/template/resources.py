@@ -10,6 +10,7 @@ from nova_groupext_client.template import scopes
 
 SERVER = 'OS::Nova::Server'
 GROUP = 'OS::Heat::ResourceGroup'
+VRT_GROUP = 'OS::Nova::VRTGroup'
 #: Maximum number of servers in one template; the API's default is 1000.
 MAX_SERVERS = 10_000
 _INDEX = '%index%'
@@ -56,7 +57,7 @@ class Resources(typing.NamedTuple):
 def read(root: nodes.Node, scope: scopes.Scope) -> Resources:
     """Return the resources of a template.
 
-    :raises: TemplateError
+    :raises: TemplateError, also for a template whose group Heat creates
     """
     selected = Resources({}, [], [])
     resources = root.required('resources')
@@ -78,6 +79,11 @@ def read(root: nodes.Node, scope: scopes.Scope) -> Resources:
 def _server(name: str, node: nodes.Node, scope: scopes.Scope) -> Server | None:
     """Return the Server of a resource, None if it is not one."""
     kind = node.required('type').text()
+    if kind == VRT_GROUP:
+        raise node.error(
+            'is a group that Heat creates with the stack; run "openstack '
+            'stack create -t FILE NAME"'
+        )
     server = None
     if kind == GROUP:
         server = _resource_group(name, node, scope)

@@ -273,6 +273,10 @@ class TestDefinitionFiles(base.TemplateTestCase):
             ),
             ('name: shop\nexpires_in: 60', 'needs topology'),
             (
+                'heat_template_version: pike\nresources: {}',
+                'on the command line: --template',
+            ),
+            (
                 'name: shop\nmembers: {}',
                 'needs the key topology; members, groups, policies, '
                 'relationships belong below it',

@@ -20,6 +20,16 @@ class TestSections(base.TemplateTestCase):
         self.changed('A shop', '[a]', 'must be a string', 'description')
         self.changed('parameters:', 'parameters: 1\nx:', unknown, 'x:')
 
+    def test_texts_that_other_commands_read_are_told_apart(self):
+        for text in ('topology: {members: {}}', 'vrt_group: {}'):
+            self.assert_refused(text, 'on the command line: --definition')
+        group = 'resources:\n  group: {type: OS::Nova::VRTGroup}\n'
+        self.assert_refused(
+            f'heat_template_version: pike\n{group}',
+            'openstack stack create',
+            'group: {type',
+        )
+
     def test_missing_sections_are_located(self):
         pike = 'heat_template_version: pike\n'
         self.assert_refused('resources: {}\n', 'needs heat_template_version')
