@@ -72,8 +72,7 @@ class Actions:
         context = req.environ['nova.context']
         if group.project_id != context.project_id:
             raise exception.GroupNotFound(group=group.uuid)
-        if group.status not in states.GROUP_WITH_HOLDS:
-            raise group.conflict('it has no held members')
+        _check_bootable(group)
         boot.read(req, parameters, group, '$.boot').start(
             group, parameters.get('generation')
         )
@@ -155,6 +154,23 @@ class Actions:
 
     def _accept(self, context, group, name, group_to_plan):
         groups.accept(context, group, name, self._planner, group_to_plan)
+
+
+def _check_bootable(group):
+    """Refuse to boot a group of which nothing is held.
+
+    One whose members all have servers may be booted again: it is done.
+
+    :raises: GroupStateConflict
+    """
+    statuses = {member.status for member in group.members}
+    is_done = statuses.issubset(states.MEMBER_HAS_SERVER)
+    if group.status not in states.GROUP_WITH_HOLDS or not (
+        is_done or states.Member.HELD in statuses
+    ):
+        raise group.conflict(
+            'it has no held members; replan it to hold those without a server'
+        )
 
 
 def _hold_obstacle(group):

@@ -304,6 +304,21 @@ class TestBoot(booting.BootTestCase):
             'is RELEASED: it has no held members', self.refusal(None, code=409)
         )
 
+    def test_boot_of_a_group_whose_other_members_lost_holds_is_refused(self):
+        [booted, *others] = booting.ALL
+        self.act(self.uuid, 'release', {'members': others})
+        self.boot_group(default=booting.OFFLINE)
+
+        told = self.refusal(None, code=409)
+
+        self.assertIn('is ACTIVE: it has no held members; replan it', told)
+        self.assertBuilt({booted: self.group(self.uuid)['members'][0]}, booted)
+
+    def test_boot_of_a_group_with_all_servers_is_done(self):
+        self.boot_group(default=booting.OFFLINE)
+
+        self.assertEqual({}, self.boot_group(default=booting.OFFLINE))
+
     def test_boot_of_a_silent_request_is_taken_over(self):
         group = objects.VRTGroup.get(self.context, self.uuid)
         other = objects.VRTBoot.start(self.context, group, 'another')
