@@ -29,6 +29,15 @@ class MemberNotFound(NotFound):
     msg_fmt = _('VRT group %(group)s has no member %(member)s.')
 
 
+class UnknownMember(MemberNotFound):
+    """The path of a hint is not one of the group's; others resemble it."""
+
+    msg_fmt = _(
+        'VRT group %(group)s has no member %(member)s. Similar ones: '
+        '%(similar)s'
+    )
+
+
 class ServerNotFound(NotFound):
     msg_fmt = _('Server %(server)s could not be found.')
 
@@ -64,6 +73,11 @@ class GroupStateConflict(Conflict):
 
 class MemberStateConflict(Conflict):
     msg_fmt = _('Member %(member)s is %(status)s: %(reason)s')
+
+    def because(self, why):
+        """Return the same error with a further reason."""
+        reason = f'{self.kwargs["reason"]}; {why}'
+        return type(self)(**{**self.kwargs, 'reason': reason})
 
 
 class MembersStateConflict(MemberStateConflict):

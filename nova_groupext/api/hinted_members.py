@@ -6,6 +6,7 @@
    and the same was not refused just now.
 """
 
+import difflib
 import functools
 
 from nova_groupext import exception
@@ -99,6 +100,8 @@ def _check_placeable(context, group_uuid, path, server, error):
             functools.partial(servers.find_ending, context.elevated()),
         )
     except creates.Refused as exc:
+        if exc.obstacle == creates.Obstacle.UNKNOWN:
+            _suggest(group, path)
         if exc.obstacle == creates.Obstacle.MISMATCH:
             _check_described(context, group, path, server)
         _refuse(path, server, exc.obstacle, error)
@@ -106,8 +109,41 @@ def _check_placeable(context, group_uuid, path, server, error):
         *(context, group, path, matching, number),
         has_successors=any(each.member.is_successor for each in choices),
     )
-    if refused is not None:
+    if refused is not None and not _has_ended_servers(context, group):
         raise exception.PlacementRefused(reason=refused.fault)
+
+
+def _has_ended_servers(context, group):
+    """Check whether a server of the group is gone, which nobody has noticed.
+
+    What was refused before may fit without it.
+    """
+    ended, _deleting = servers.find_ending(
+        context.elevated(),
+        [
+            member.server_uuid
+            for member in group.members
+            if member.status in states.MEMBER_HAS_SERVER
+        ],
+    )
+    return bool(ended)
+
+
+def _suggest(group, path):
+    """Raise an error with paths that resemble an unknown one, if any do.
+
+    :raises: UnknownMember
+    """
+    known = {
+        *group.subgroups,
+        *(each.path for each in group.member_sets),
+        *(each.path for each in group.members if not each.is_successor),
+    }
+    similar = difflib.get_close_matches(path, sorted(known))
+    if similar:
+        raise exception.UnknownMember(
+            group=group.uuid, member=path, similar=', '.join(similar)
+        )
 
 
 def _refuse(path, server, obstacle, error):
@@ -122,6 +158,10 @@ def _refuse(path, server, obstacle, error):
     if obstacle == creates.Obstacle.ONE_MEMBER:
         _check_counts(server)
     is_absent = isinstance(error, exception.MemberNotFound)
+    if obstacle == creates.Obstacle.CHANGING and isinstance(
+        error, exception.MemberStateConflict
+    ):
+        raise error.because(CONFLICTS[obstacle]) from error
     if is_absent and obstacle in CONFLICTS:
         # The path is that of a member which there may be later.
         raise exception.MemberStateConflict(

@@ -222,15 +222,21 @@ def _check_servers(group, draft):
 def _check_names(draft):
     """Refuse a definition that uses the names of servers that it leaves out.
 
+    Or those that successors will have.
+
     :raises: MemberStateConflict, which names the members of these servers
     """
     sets = {each.path for each in draft.member_sets}
     subgroups = paths.with_ancestors({paths.parent(each) for each in sets})
     both = sets & subgroups
-    clashing = [
-        each.path
+    names = [
+        (paths.succeeded(each.path) if each.is_successor else each.path, each)
         for each in draft.members
-        if (each.path != each.member_set and each.path in sets | subgroups)
+    ]
+    clashing = [
+        name
+        for name, each in names
+        if (name != each.member_set and name in sets | subgroups)
         or (
             each.described.is_left_out
             and not both.isdisjoint(paths.with_ancestors({each.member_set}))

@@ -27,6 +27,7 @@ from nova_groupext.membership.roster import Member
 from nova_groupext.membership.roster import Path
 from nova_groupext.membership.roster import Roster
 from nova_groupext.membership.roster import by_path
+from nova_groupext.membership.roster import is_within
 from nova_groupext.objects import states
 
 
@@ -122,7 +123,8 @@ def _matching_sets(
 def _absent(roster: Roster, hint: Path) -> Obstacle:
     """Return the obstacle where the definition has nothing at a path."""
     was_defined = any(
-        hint in (each.path, each.member_set) for each in roster.members
+        each.path == hint or is_within(each.member_set, hint)
+        for each in roster.members
     )
     return Obstacle.BEYOND_LIMIT if was_defined else Obstacle.UNKNOWN
 

@@ -181,15 +181,18 @@ def _rename_single(roster: Roster, member_set: Path) -> None:
 
 
 def _rename_counted(roster: Roster, member_set: Path) -> None:
-    """Give a former counted member with a server the path of the single one.
+    """Give a former counted member the path of the single one.
 
-    Successors of a single member have no names of their own.
+    Servers precede holds. Successors of a single member have no names of their
+    own.
     """
     members = roster.members_of(member_set)
     running = [each for each in members if each.status in HAS_SERVER]
-    if running and all(each.path != member_set for each in running):
+    held = [each for each in members if each.status == HELD]
+    preferred = running or held or members
+    if preferred and all(each.path != member_set for each in preferred):
         roster.remove([each for each in members if each.path == member_set])
-        _rename(roster, running[0], member_set)
+        _rename(roster, preferred[0], member_set)
     for successor in roster.successors_of(member_set):
         if not successor.names_member:
             successor.path = None

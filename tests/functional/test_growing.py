@@ -156,6 +156,18 @@ class TestGrowing(growing.GrowingCase):
         self.assertEqual('ACTIVE', server.status, vars(server))
         self.assert_sound()
 
+    def test_refusal_is_forgotten_when_a_server_is_gone(self):
+        """Nobody but the next create has seen yet that it is."""
+        self.hold_workers(1, 9)
+        servers = [self.grow() for _host in self.HOSTS]
+        self.assertEqual('ERROR', self.grow().status)
+        self.assert_refused(403)
+
+        self.delete(servers[0])
+
+        self.assertEqual('ACTIVE', self.grow().status)
+        self.assert_sound()
+
     def test_create_of_a_released_member_is_refused(self):
         self.uuid = self.hold_group({'members': {'w': base.member(count=1)}})[
             'id'

@@ -94,7 +94,9 @@ class TestReplacing(growing.GrowingCase):
         self.hold_workers(1, 1, max_surge=1)
         self.grow(), self.grow('w-0')
 
-        self.assert_refused(409, 'w-0')
+        text = self.assert_refused(409, 'w-0')
+        self.assertIn('it already has a server; a server there', text)
+        self.assertIn('has a successor; retry when it is gone', text)
         text = self.assert_refused(409, '/')
 
         self.assertIn('0 of the 1 members of the group can be', text)

@@ -131,6 +131,54 @@ class TestRevising(growing.GrowingCase):
         response = self.put_group({'groups': {'w-1': other}})
         self.assertEqual(409, response.status_code, response.text)
 
+    def test_name_of_a_successor_is_given_to_nothing_else_before_it_goes(self):
+        one = base.member(count=1, max_surge=1)
+        other = base.member()
+        self.uuid = self.hold_group({'members': {'w': one}})['id']
+        first = self.grow()
+        successor = self.grow('w-9')
+        for topology in (
+            {'members': {'w': one, 'w-9': other}},
+            {
+                'members': {'w': one},
+                'groups': {'w-9': {'members': {'y': other}}},
+            },
+        ):
+            response = self.put_group(topology)
+
+            self.assertEqual(409, response.status_code, response.text)
+            self.assertIn('Member w-9 is left out', response.text)
+
+        self.delete(first)
+        self.assertEqual({'w-9': 'ACTIVE'}, self.reaped_statuses())
+        self.delete(successor)
+        self.assertEqual({'w-9': 'TENTATIVE'}, self.reaped_statuses())
+        response = self.put_group({'members': {'w': one, 'w-9': other}})
+        self.assertEqual(202, response.status_code, response.text)
+        self.assert_sound()
+
+    def test_path_of_a_subgroup_left_out_is_beyond_the_limit(self):
+        workers = {'members': {'w': base.member(count=1)}}
+        members = {'x': base.member()}
+        topology = {'members': members, 'groups': {'sub': workers}}
+        self.uuid = self.hold_group(topology)['id']
+        self.grow('sub')
+        self.put_topology({'members': members})
+
+        self.assert_refused(403, 'sub')
+
+    def test_held_members_become_a_single_one(self):
+        self.uuid = self.hold_group({'members': {'w': base.member(count=2)}})[
+            'id'
+        ]
+
+        self.put_topology({'members': {'w': base.member()}})
+
+        self.assertEqual({'w': 'HELD'}, self.statuses())
+        self.assert_refused(404, 'w-0')
+        self.assertEqual('ACTIVE', self.grow('w').status)
+        self.assert_sound()
+
     def test_servers_stay_members_when_their_subgroup_is_defined_again(self):
         workers = {'w': base.member(count=2)}
         topology = {'groups': {'sub': {'members': workers}}}

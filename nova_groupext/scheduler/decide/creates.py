@@ -53,7 +53,7 @@ OBSTACLES = {
     Obstacle.UNKNOWN: 'the group has no such member',
     Obstacle.ONE_MEMBER: 'one member is one server',
     Obstacle.MISMATCH: 'the group describes another server',
-    Obstacle.CHANGING: 'its server is being deleted; retry',
+    Obstacle.CHANGING: 'a server is being deleted, or has a successor; retry',
     Obstacle.HAS_SERVER: 'it already has a server',
     Obstacle.RELEASED: 'its owner has released it; replan the group',
     Obstacle.BEYOND_LIMIT: 'the definition allows no more servers',
@@ -246,7 +246,7 @@ def _reason(context, draft):
         if not _leaves_out(each['change'])
     ]
     parts = [answer.get('reason') or {}, *relaxations[:1]]
-    texts = [each.get('text') for each in parts]
+    texts = [each.get('text', '').rstrip('.') for each in parts]
     return '; '.join(filter(None, texts)) or draft.fault
 
 

@@ -446,6 +446,15 @@ class TestRefusals(HintsCase):
             404, '8f2b1c9d10 could not be found', server(member_hints, unknown)
         )
 
+    def test_misspelt_member_is_not_found_but_similar_ones(self):
+        group = self.unstored_group()
+        group.expires_at = None
+        group.create(self.context)
+        group.update_row(self.context, status=states.Group.HELD)
+        hints = {'vrt_group': group.uuid, 'vrt_member': 'workers/wroker-1'}
+
+        self.assertRefused(404, 'Similar ones: workers/worker', server(hints))
+
     def test_group_name_instead_of_its_id_is_refused(self):
         self.assertRefused(
             400,

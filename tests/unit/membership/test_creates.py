@@ -57,6 +57,14 @@ class TestHeldAndUnplaced(base.MembershipTestCase):
 
         self.assert_refused(Obstacle.BEYOND_LIMIT, 'v')
 
+    def test_path_of_a_subgroup_left_out_is_beyond_the_limit(self):
+        self.describe(w=base.member_set(1), **{'sub/v': base.member_set(2)})
+        self.create('sub/v')
+        self.revise(w=base.member_set(1))
+
+        self.assert_refused(Obstacle.BEYOND_LIMIT, 'sub')
+        self.assert_refused(Obstacle.UNKNOWN, 'su')
+
     def test_released_member_is_a_conflict(self):
         self.describe(w=base.member_set(1))
         self.roster.find('w-0').status = states.Member.RELEASED
