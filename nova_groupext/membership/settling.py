@@ -189,7 +189,7 @@ def _rename_counted(roster: Roster, member_set: Path) -> None:
     members = roster.members_of(member_set)
     running = [each for each in members if each.status in HAS_SERVER]
     held = [each for each in members if each.status == HELD]
-    preferred = running or held or members
+    preferred = running or held
     if preferred and all(each.path != member_set for each in preferred):
         roster.remove([each for each in members if each.path == member_set])
         _rename(roster, preferred[0], member_set)

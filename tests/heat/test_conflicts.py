@@ -42,3 +42,23 @@ class TestHeldGroup(base.HeatTestCase):
         self.update_stack(self.resources(expires_in=7200))
 
         self.assertLess(before, self.the_group()['expires_at'])
+
+    def test_shelved_server_gets_no_other_flavor(self):
+        """Nova cannot resize it either, before it is unshelved."""
+        self.check_created({'group': hot.group(), 'a': hot.server('a')}, 'a')
+        [server] = self.servers().values()
+        server.shelve()
+        self.eventually(
+            lambda: self.servers()[server.id].status,
+            lambda status: status == 'SHELVED_OFFLOADED',
+        )
+        self.follow()
+        resized = hot.server('a', flavor='m1.small')
+
+        status, reason = self.update_stack(
+            {'group': hot.group(), 'a': resized}
+        )
+
+        self.assertEqual('UPDATE_FAILED', status)
+        self.assertIn('a is SHELVED: the flavor changes only while', reason)
+        self.assertEqual({'a': 'SHELVED'}, self.statuses())

@@ -120,6 +120,37 @@ class TestInvalid(base.HeatTestCase):
             files={'pod.yaml': pod},
         )
 
+    def test_numbers_of_units_in_a_nested_stack_that_come_later(self):
+        """Other groups of resources in it may be of any size."""
+        server = hot.server('b-%index%')
+        hints = server['properties']['scheduler_hints']
+        hints['vrt_group'] = {'get_param': 'group'}
+        get = {'get_attr': ['inside', 'value']}
+        for size, text in ((get, 'inside'), ({'get_param': 'n'}, 'later')):
+            pod = hot.template(
+                {
+                    'b': hot.many(size, server),
+                    'inside': value(2),
+                    'others': hot.many(get, value(1)),
+                },
+                parameters={'group': G, 'n': {'type': 'number', 'default': 1}},
+            )
+            with self.subTest(text):
+                self.check(
+                    'resources.pod.b.properties.count',
+                    f'must not depend on {text}',
+                    a=hot.server('a'),
+                    later=value(3, depends_on='a'),
+                    pod={
+                        'type': 'pod.yaml',
+                        'properties': {
+                            'group': GET,
+                            'n': {'get_attr': ['later', 'value']},
+                        },
+                    },
+                    files={'pod.yaml': pod},
+                )
+
     def scaled(self, size):
         worker = hot.server('worker')
         return test_scaling.scaled(1, 3, worker, desired_capacity=size)

@@ -22,7 +22,7 @@ DESCRIPTION = ('flavor', 'image', 'availability_zone')
 _HINTS = 'scheduler_hints'
 # Properties of groups of resources: the numbers of their units, and the
 # definition of one.
-_NUMBERS = ('count', 'min_size', 'max_size', 'desired_capacity')
+NUMBERS = ('count', 'min_size', 'max_size', 'desired_capacity')
 _UNITS = ('resource_def', 'resource')
 _SERVER = 'OS::Nova::Server'
 # Functions that refer to a parameter.
@@ -99,7 +99,7 @@ def _check_units(name, data, later):
 
     :raises: StackValidationFailed
     """
-    for property_ in _NUMBERS:
+    for property_ in NUMBERS:
         check((name,), property_, names(data.get(property_)) & later)
     for property_ in _UNITS:
         unit = data.get(property_)

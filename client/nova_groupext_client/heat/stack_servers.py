@@ -22,6 +22,11 @@ from nova_groupext_client.heat import requirements
 from nova_groupext_client.heat import topology
 
 _DEVICES = ('block_device_mapping', 'block_device_mapping_v2')
+# Groups of resources
+_GROUPS = (
+    autoscaling_group.AutoScalingResourceGroup,
+    resource_group.ResourceGroup,
+)
 # A ResourceGroup replaces it in the definitions of its units.
 _INDEX = '%index%'
 
@@ -75,7 +80,11 @@ class Level:
             elif issubclass(kind, stack_resource.StackResource):
                 resource = self._resource(name, kind, rdef)
                 nested = self._nested(resource, where)
-                yield from nested.servers(group_id)
+                found = [*nested.servers(group_id)]
+                for number, culprits in self._unknown_numbers(resource):
+                    if found:
+                        requirements.check(where, number, culprits)
+                yield from found
 
     def _server(self, kind, rdef, where, group_id):
         """Return a Server, or None if it does not name the group."""
@@ -137,6 +146,19 @@ class Level:
             description['boot_from_volume'] = True
         return description
 
+    def _unknown_numbers(self, nested):
+        """Return what of a group's size is made of later resources.
+
+        :returns: [(property, names of these resources)]
+        """
+        if not isinstance(nested, _GROUPS):
+            return []
+        culprits = {
+            name: self._culprits(nested.properties.data.get(name))
+            for name in requirements.NUMBERS
+        }
+        return [item for item in culprits.items() if item[1]]
+
     def _culprits(self, snippet):
         """Return the names of the later resources that a value is made of."""
         used = requirements.parameters(snippet) & self._unknown.keys()
@@ -194,6 +216,9 @@ class Level:
         units = self._units
         if isinstance(nested, resource_group.ResourceGroup):
             _skip_removed(nested)
+            if self._unknown_numbers(nested):
+                # One unit tells whether there are members of the group.
+                nested.get_size = lambda: 1
             units = topology.Units(where, None, _batch(nested))
         return nested.child_template(), units, self._is_future
 
