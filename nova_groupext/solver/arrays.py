@@ -22,3 +22,13 @@ def count_fits(free: Ints, needs: Ints) -> Ints:
     times = np.where(needs > 0, free // np.maximum(needs, 1), UNLIMITED)
     least: Ints = times.min(axis=0, initial=UNLIMITED)
     return np.maximum(least, 0)
+
+
+def starts(groups: Ints) -> Ints:
+    """Return where each group of equal entries begins.
+
+    :param groups: sorted
+    """
+    is_new = np.ones(len(groups), bool)
+    is_new[1:] = groups[1:] != groups[:-1]
+    return np.flatnonzero(is_new)

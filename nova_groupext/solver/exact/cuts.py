@@ -9,11 +9,11 @@ but after more solutions than with rows.
 
 from collections.abc import Sequence
 
+from nova_groupext.solver.arrays import Ints
 from nova_groupext.solver.exact import cost_levels
+from nova_groupext.solver.exact import expressions
 from nova_groupext.solver.exact import member_counts
-from nova_groupext.solver.exact import milp
 from nova_groupext.solver.exact import policy_rows
-from nova_groupext.solver.exact.variables import Values
 from nova_groupext.solver.model import violations
 from nova_groupext.solver.policies import base
 from nova_groupext.solver.policies.tools import Expression
@@ -36,12 +36,14 @@ class Cuts:
             if policy.strict and not policy_rows.has_rows(policy)
         ]
         # Columns of violations, by soft policy.
-        self._columns: dict[base.Policy, milp.Column] = {}
+        self._columns: dict[base.Policy, expressions.Column] = {}
         self._terms: dict[base.Policy, list[member_counts.Count]] = {}
         # Columns that are 1 only if the count is lower than the number.
-        self._lower: dict[tuple[member_counts.Count, int], milp.Column] = {}
+        self._lower: dict[
+            tuple[member_counts.Count, int], expressions.Column
+        ] = {}
 
-    def add_soft(self, policy: base.Policy) -> milp.Column:
+    def add_soft(self, policy: base.Policy) -> expressions.Column:
         """Add a soft policy.
 
         :returns: column of its violation, valid when cuts() adds nothing more
@@ -49,7 +51,7 @@ class Cuts:
         return self._columns.setdefault(policy, self._model.add_column())
 
     def add_violated(
-        self, plan: violations.Plan, counts: Values
+        self, plan: violations.Plan, counts: Ints
     ) -> list[base.Policy]:
         """Add a cut for every strict policy that a plan violates.
 
@@ -67,7 +69,7 @@ class Cuts:
         return violated
 
     def add_costs(
-        self, plan: violations.Plan, counts: Values, values: Sequence[float]
+        self, plan: violations.Plan, counts: Ints, values: Sequence[float]
     ) -> bool:
         """Add a cut for every soft policy that costs more than its column.
 
@@ -93,16 +95,12 @@ class Cuts:
                 self._model.add_row(column >= amount - changes * amount)
         return is_any
 
-    def _changes(self, policy: base.Policy, counts: Values) -> Expression:
+    def _changes(self, policy: base.Policy, counts: Ints) -> Expression:
         """Return an expression that is 0 where nothing relevant changes."""
         terms = self._find_terms(policy)
-        present = {
-            term: term.lower
-            + sum(counts.get(variable, 0) for variable in term.assignments)
-            for term in terms
-        }
+        present = {term: term.value(counts) for term in terms}
         # One column at least: HiGHS ignores rows without any.
-        columns: list[milp.Column] = [self._model.add_column(0)]
+        columns: list[expressions.Column] = [self._model.add_column(0)]
         columns += (
             self._is_lower(term, number)
             for term, number in present.items()
@@ -112,12 +110,14 @@ class Cuts:
         # Otherwise more in one term means fewer in another.
         if not policy.is_monotone and total < self._max_total(policy):
             is_more = self._model.add_binary()
-            placed = milp.total([term.expression for term in terms])
+            placed = expressions.total([term.expression for term in terms])
             self._model.add_row(placed >= is_more * (total + 1))
             columns.append(is_more)
-        return milp.total(columns)
+        return expressions.total(columns)
 
-    def _is_lower(self, term: member_counts.Count, number: int) -> milp.Column:
+    def _is_lower(
+        self, term: member_counts.Count, number: int
+    ) -> expressions.Column:
         if (term, number) not in self._lower:
             column = self._model.add_binary()
             slack = term.upper - number + 1

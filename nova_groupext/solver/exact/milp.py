@@ -1,20 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """HiGHS with deterministic settings and no optimality gap."""
 
-from collections.abc import Iterable
 import dataclasses
 import enum
+import math
 import time
-from typing import Protocol
+from typing import cast
 
 import highspy
-from highspy import highs
 import numpy as np
 
 from nova_groupext.solver import tuning
+from nova_groupext.solver.arrays import Floats
+from nova_groupext.solver.arrays import Ints
+from nova_groupext.solver.exact.expressions import Column
+from nova_groupext.solver.exact.expressions import Comparison
+from nova_groupext.solver.exact.expressions import Expression
 from nova_groupext.solver.model import time_budget
-from nova_groupext.solver.policies.tools import Comparison
-from nova_groupext.solver.policies.tools import Expression
+from nova_groupext.solver.policies import tools
 
 #: HiGHS ignores coefficients below 1e-9.
 MIN_COEFFICIENT = 1e-7
@@ -42,18 +45,6 @@ _STATUSES = {
 _UNCONFIRMED = (Status.INFEASIBLE, Status.UNKNOWN)
 
 
-class Column(Expression, Protocol):
-    """Column of a program."""
-
-    index: int
-
-
-class Row(Protocol):
-    """Row of a program."""
-
-    index: int
-
-
 @dataclasses.dataclass(frozen=True)
 class SolveResult:
     """Result of a run.
@@ -71,8 +62,10 @@ class SolveResult:
 class MixedIntegerProgram(highspy.Highs):  # type: ignore[misc]
     """A mixed integer program, built column by column and row by row.
 
-    Changing one column to integer takes HiGHS about as long as thousands, so
-    the next run changes all new ones together.
+    HiGHS takes about as long for one column or row as for thousands, so it
+    gets what is new with the next run.
+
+    :ivar columns: number of columns
     """
 
     def __init__(self, seed: int, budget: time_budget.TimeBudget) -> None:
@@ -84,8 +77,11 @@ class MixedIntegerProgram(highspy.Highs):  # type: ignore[misc]
         """
         super().__init__()
         self.budget = budget
-        self._additions = 0
-        self._new_integers: list[int] = []
+        self.columns = 0
+        self._rows = 0
+        self._upper: list[float] = []
+        self._integers: list[int] = []
+        self._new_rows = _Rows()
         self.silent()
         self.setOptionValue('threads', 1)
         self.setOptionValue('random_seed', seed)
@@ -97,48 +93,120 @@ class MixedIntegerProgram(highspy.Highs):  # type: ignore[misc]
     def add_integer(self, upper: float) -> Column:
         """Add an integer column from 0 to ``upper``."""
         column = self.add_column(upper)
-        self._new_integers.append(column.index)
+        self._integers.append(column.index)
         return column
 
     def add_column(self, upper: float) -> Column:
         """Add a continuous column from 0 to ``upper``."""
         self._check_time()
-        column: Column = self.addVariable(0, upper)
-        return column
+        self._upper.append(upper)
+        self.columns += 1
+        return Column(self.columns - 1)
 
-    def add_row(self, comparison: Comparison) -> Row:
-        """Add a comparison of two expressions; return the new row."""
-        self._check_time()
-        row: Row = self.addConstr(comparison)
-        return row
+    def add_integers(self, upper: Ints) -> int:
+        """Add integer columns from 0 up; return the number of the first."""
+        first = self.columns
+        self._upper += upper.tolist()
+        self.columns += len(upper)
+        self._integers += range(first, self.columns)
+        self.budget.check()
+        return first
 
-    def add_equality(
-        self, left: Expression, right: Expression | float
+    def add_limits(
+        self, upper: Floats, starts: Ints, columns: Ints, coefficients: Floats
     ) -> None:
-        """Add a row in which two expressions are equal."""
-        self._check_time()
-        self.addConstr(left == right)
+        """Add rows that limit sums of columns.
 
-    def mark_integer(self) -> None:
-        """Make the new integer columns integer in HiGHS."""
-        columns = np.array(self._new_integers, np.int32)
-        types = [highspy.HighsVarType.kInteger] * len(columns)
-        self.changeColsIntegrality(len(columns), columns, np.array(types))
-        self._new_integers = []
+        :param upper: by row
+        :param starts: by row, its first entry in the two other arrays
+        """
+        self._new_rows.add_limits(upper, starts, columns, coefficients)
+        self._rows += len(upper)
+        self.budget.check()
+
+    def add_row(self, comparison: tools.Comparison) -> int:
+        """Add a comparison of two expressions; return the number of the row.
+
+        :param comparison: expressions.Comparison
+        """
+        self._check_time()
+        self._new_rows.add(cast(Comparison, comparison))
+        self._rows += 1
+        return self._rows - 1
+
+    def limit_row(self, row: int, upper: float) -> None:
+        """Replace the bounds of a row by an upper bound."""
+        self.pass_additions()
+        self.changeRowBounds(row, -math.inf, upper)
+
+    def pass_additions(self) -> None:
+        """Hand what is new to HiGHS."""
+        number = len(self._upper)
+        if number:
+            upper = np.array(self._upper)
+            self.addVars(number, np.zeros(number), upper)
+        integers = np.array(self._integers, np.int32)
+        types = [highspy.HighsVarType.kInteger] * len(integers)
+        self.changeColsIntegrality(len(integers), integers, np.array(types))
+        rows = self._new_rows
+        if rows.starts:
+            self.addRows(
+                len(rows.starts),
+                np.array(rows.lower),
+                np.array(rows.upper),
+                len(rows.columns),
+                np.array(rows.starts, np.int32),
+                np.array(rows.columns, np.int32),
+                np.array(rows.coefficients),
+            )
+        self._upper, self._integers, self._new_rows = [], [], _Rows()
+
+    def set_objective(
+        self, objective: Expression, sense: highspy.ObjSense
+    ) -> None:
+        """Replace the objective.
+
+        :param sense: whether it is minimised or maximised
+        """
+        costs = np.zeros(self.columns)
+        np.add.at(costs, [*objective.columns], objective.coefficients)
+        columns = np.arange(self.columns, dtype=np.int32)
+        self.changeColsCost(self.columns, columns, costs)
+        self.changeObjectiveOffset(objective.constant)
+        self.changeObjectiveSense(sense)
 
     def _check_time(self) -> None:
         # Building a large program takes longer than solving many others.
-        self._additions += 1
-        if not self._additions % tuning.CHECK_INTERVAL:
+        if not (self.columns + self._rows) % tuning.CHECK_INTERVAL:
             self.budget.check()
 
 
-def total(
-    terms: Iterable[Expression], constant: float | None = None
-) -> Expression:
-    """Return a sum; Python's own takes long for many terms."""
-    expression: Expression = highs.qsum(terms, constant)
-    return expression
+class _Rows:
+    """Rows that HiGHS does not have yet, as it takes them."""
+
+    def __init__(self) -> None:
+        self.lower: list[float] = []
+        self.upper: list[float] = []
+        self.starts: list[int] = []
+        self.columns: list[int] = []
+        self.coefficients: list[float] = []
+
+    def add_limits(
+        self, upper: Floats, starts: Ints, columns: Ints, coefficients: Floats
+    ) -> None:
+        self.lower += [-math.inf] * len(upper)
+        self.upper += upper.tolist()
+        self.starts += (starts + len(self.columns)).tolist()
+        self.columns += columns.tolist()
+        self.coefficients += coefficients.tolist()
+
+    def add(self, comparison: Comparison) -> None:
+        columns, coefficients = comparison.terms()
+        self.lower.append(comparison.lower)
+        self.upper.append(comparison.upper)
+        self.starts.append(len(self.columns))
+        self.columns += columns
+        self.coefficients += coefficients
 
 
 def run(
@@ -152,9 +220,9 @@ def run(
     :param seconds: time limit
     """
     end = time.monotonic() + seconds
-    solver.mark_integer()
-    solver.setObjective(objective, sense)
-    is_large = solver.numVariables >= tuning.LARGE_PROGRAM
+    solver.pass_additions()
+    solver.set_objective(objective, sense)
+    is_large = solver.columns >= tuning.LARGE_PROGRAM
     result = _run(solver, is_large, seconds)
     if is_large and result.status in _UNCONFIRMED:
         result = _run(solver, False, end - time.monotonic())

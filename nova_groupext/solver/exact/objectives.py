@@ -13,18 +13,20 @@ from typing import NamedTuple
 from highspy import ObjSense
 import numpy as np
 
+from nova_groupext.solver.arrays import Ints
 from nova_groupext.solver.exact import cost_levels
 from nova_groupext.solver.exact import cuts
+from nova_groupext.solver.exact import expressions
 from nova_groupext.solver.exact import member_counts
 from nova_groupext.solver.exact import milp
 from nova_groupext.solver.exact import policy_rows
-from nova_groupext.solver.exact import variables
 from nova_groupext.solver.exact.cost_levels import UnitCosts
+from nova_groupext.solver.exact.expressions import Expression
 from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import time_budget
 from nova_groupext.solver.model import violations
 from nova_groupext.solver.policies import base
-from nova_groupext.solver.policies.tools import Expression
+from nova_groupext.solver.policies import tools
 
 # Scores are scaled to at most 1000; smaller differences count as equal.
 _MAX_SCORE = 1_000
@@ -35,7 +37,7 @@ class Solution(NamedTuple):
     """Solution of a program: a plan, and its value of every objective."""
 
     plan: violations.Plan
-    counts: variables.Values
+    counts: Ints
     objective: violations.Objective
 
 
@@ -85,26 +87,24 @@ class ExactSolver:
 
     def start_from(self, plan: violations.Plan) -> None:
         """Make a feasible plan the incumbent, unless it is worse."""
-        counts = collections.Counter[variables.Variable]()
-        assignments = self.model.variables.assignments
-        for eq_class in self.model.variables.eq_classes:
-            for path in eq_class.members:
-                if path not in plan.placement:
-                    continue
-                option = plan.alternative.get(path, 0)
-                counts.update(
-                    variable
-                    for variable in assignments.get(
-                        (eq_class, plan.placement[path]), ()
-                    )
-                    if variable.host_option.option == option
-                )
-        self._update_incumbent(dict(counts), plan)
+        program = self.model.variables
+        counts = np.zeros(len(program), np.int64)
+        for number, eq_class in enumerate(program.eq_classes):
+            placed = collections.Counter(
+                (plan.placement[path], plan.alternative.get(path, 0))
+                for path in eq_class.members
+                if path in plan.placement
+            )
+            for (host, option), count in placed.items():
+                variable = program.find(number, host, option)
+                if variable is not None:
+                    counts[variable] = count
+        self._update_incumbent(counts, plan)
 
     def find_any(self) -> milp.SolveResult:
         """Find a feasible plan, or prove that there is none."""
         return self.optimise(
-            milp.total([]), ObjSense.kMinimize, self.budget.remaining()
+            Expression(), ObjSense.kMinimize, self.budget.remaining()
         )
 
     def place_members(self) -> milp.Status:
@@ -112,20 +112,15 @@ class ExactSolver:
 
         :returns: INFEASIBLE proves that there is no plan
         """
-        optional = [
-            variable
-            for variable in self.model.variables
-            if variable.eq_class.optional
-        ]
-        placed = variables.sum_columns(optional)
+        optional = self.model.variables.optional
+        placed = self.model.variables.total(optional)
         status = milp.Status.OPTIMAL
         if not self._has_all_members():
             status = self._maximise_members(
-                placed, (2, 1) if optional else (1,)
+                placed, (2, 1) if len(optional) else (1,)
             )
-        if self._incumbent is not None and optional:
-            counts = self._incumbent.counts
-            number = sum(counts.get(variable, 0) for variable in optional)
+        if self._incumbent is not None and len(optional):
+            number = int(self._incumbent.counts[optional].sum())
             self.model.add_row(placed >= number)
         return status
 
@@ -169,10 +164,11 @@ class ExactSolver:
         :returns: proven lower bound of their cost
         """
         unit, tolerance = _unit(unit_costs)
-        cost = milp.total([])
+        terms = []
         for policy, unit_cost in unit_costs.items():
             if unit_cost / unit > milp.MIN_COEFFICIENT:
-                cost += self._violation(policy) * float(unit_cost / unit)
+                terms.append(self._violation(policy) * float(unit_cost / unit))
+        cost = expressions.total(terms)
         proven = fractions.Fraction(0)
         if self._cost(unit_costs):
             result = self._improve(cost, ObjSense.kMinimize)
@@ -184,7 +180,7 @@ class ExactSolver:
         )
         return proven
 
-    def _violation(self, policy: base.Policy) -> Expression:
+    def _violation(self, policy: base.Policy) -> tools.Expression:
         """Return an expression of a soft policy's violation."""
         if policy_rows.has_rows(policy):
             return policy_rows.add_soft(self.model, policy)
@@ -192,28 +188,15 @@ class ExactSolver:
 
     def maximise_preference(self) -> None:
         """Maximise the sum of the operator's scores."""
-        scores = {
-            variable: variable.eq_class.member_class.scores.get(
-                variable.host_option.host, 0
-            )
-            for variable in self.model.variables
-        }
-        unit = max(map(abs, scores.values()), default=0) / _MAX_SCORE
+        scores = self.model.variables.scores()
+        unit = np.abs(scores).max(initial=0) / _MAX_SCORE
         if not unit:
             return
-        scores = {
-            variable: score / unit
-            for variable, score in scores.items()
-            if abs(score / unit) > milp.MIN_COEFFICIENT
-        }
-        preference = milp.total(
-            [variable.column * score for variable, score in scores.items()]
-        )
+        scores /= unit
+        scored = np.flatnonzero(np.abs(scores) > milp.MIN_COEFFICIENT)
+        preference = self.model.variables.total(scored, scores[scored])
         self._improve(preference, ObjSense.kMaximize)
-        reached = sum(
-            scores.get(variable, 0) * count
-            for variable, count in self.incumbent.counts.items()
-        )
+        reached = float(scores[scored] @ self.incumbent.counts[scored])
         self.model.add_row(preference >= reached - _SCORE_TOLERANCE)
 
     def optimise(
@@ -244,7 +227,7 @@ class ExactSolver:
             if not self._cuts.add_costs(plan, counts, result.values):
                 return result
 
-    def _learn(self, plan: violations.Plan, counts: variables.Values) -> bool:
+    def _learn(self, plan: violations.Plan, counts: Ints) -> bool:
         """Add cuts for the violations of a plan; return whether it has any."""
         violated = violations.find(self.problem, plan)
         if not violated:
@@ -271,20 +254,9 @@ class ExactSolver:
 
     def _suggest_plan(self) -> None:
         if self._incumbent is not None:
-            columns = [
-                variable.column.index for variable in self.model.variables
-            ]
-            counts = [
-                self._incumbent.counts.get(variable, 0)
-                for variable in self.model.variables
-            ]
-            self.model.variables.solver.setSolution(
-                len(columns), np.array(columns), np.array(counts)
-            )
+            self.model.variables.suggest(self._incumbent.counts)
 
-    def _update_incumbent(
-        self, counts: variables.Values, plan: violations.Plan
-    ) -> None:
+    def _update_incumbent(self, counts: Ints, plan: violations.Plan) -> None:
         objective = violations.objective(self.problem, plan)
         incumbent = self._incumbent
         if incumbent is None or objective >= incumbent.objective:

@@ -8,8 +8,8 @@ import itertools
 
 from nova_groupext.solver.aliases import Domain
 from nova_groupext.solver.aliases import Path
+from nova_groupext.solver.exact import expressions
 from nova_groupext.solver.exact import member_counts
-from nova_groupext.solver.exact import milp
 from nova_groupext.solver.policies import base
 from nova_groupext.solver.policies.tools import Expression
 
@@ -31,13 +31,13 @@ def add_soft(model: member_counts.Model, policy: base.Policy) -> Expression:
         return policy.cost(rows)
     if policy.excesses is None:
         # None of them is negative.
-        return milp.total(_excesses(rows, policy))
+        return expressions.total(_excesses(rows, policy))
     violations = []
     for excess in policy.excesses(rows):
         violation = rows.add_column()
         rows.add_row(excess <= violation)
         violations.append(violation)
-    return milp.total(violations)
+    return expressions.total(violations)
 
 
 def has_rows(policy: base.Policy) -> bool:
@@ -94,7 +94,7 @@ class Rows:
         self.indicator = model.indicator
         self.unary_expansion = model.unary_expansion
         self.count = model.count
-        self.sum = milp.total
+        self.sum = expressions.total
 
     def counts(self) -> dict[Domain | None, member_counts.Count]:
         """Return the counts by domain of the covered members."""
@@ -113,7 +113,8 @@ class Rows:
         side = self._side
         if self._policy.is_exclusive:
             side = self._model.side(frozenset(self._model.problem.class_of))
-        for eq_class in side.eq_classes:
+        for number in side.eq_classes:
+            eq_class = self._model.variables.eq_classes[number]
             members = self._model.side(frozenset(eq_class.members))
             for host in members.hosts:
                 yield self._model.count(members, (host,))

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 import dataclasses
 from typing import TypeAlias
 
-from nova_groupext.solver.aliases import Amounts
 from nova_groupext.solver.aliases import HostId
 from nova_groupext.solver.aliases import Level
 from nova_groupext.solver.aliases import Path
@@ -38,21 +37,6 @@ class EquivalenceClass:
 
 #: Number of members by class.
 ClassDemand: TypeAlias = Mapping[EquivalenceClass, int]
-
-
-@dataclasses.dataclass(frozen=True)
-class HostOption:
-    """Host with one of the requests that it offers to a class.
-
-    :ivar option: index of the request
-    :ivar max_members: number of members of the class that fit on the empty
-        host
-    """
-
-    host: HostId
-    option: int
-    request: Amounts
-    max_members: int
 
 
 def equivalence_classes(problem: problems.Problem) -> list[EquivalenceClass]:
@@ -118,29 +102,6 @@ def covered(
     return [each for each in eq_classes if each.members[0] in paths]
 
 
-def host_options(
-    problem: problems.Problem, eq_class: EquivalenceClass
-) -> list[HostOption]:
-    """Return the options of an equivalence class, by host and option."""
-    options = []
-    allowed = eq_class.member_class.hosts
-    # Hosts of a problem are sorted already; most subsets are small.
-    for host_id in (
-        sorted(allowed) if len(allowed) < len(problem.hosts) else problem.hosts
-    ):
-        host = problem.hosts[host_id]
-        if _is_allowed(problem, eq_class, host.id):
-            for option, request in enumerate(
-                eq_class.member_class.options(host.id)
-            ):
-                max_members = host.count_fits(request, len(eq_class.members))
-                if max_members:
-                    options.append(
-                        HostOption(host.id, option, request, max_members)
-                    )
-    return options
-
-
 def to_plan(
     problem: problems.Problem,
     assignments: Iterable[tuple[EquivalenceClass, HostId, int]],
@@ -175,11 +136,3 @@ def _strict_scopes(policies: Iterable[base.Policy]) -> dict[Path, set[Level]]:
             for path in policy.members:
                 scopes[path].add(policy.scope)
     return scopes
-
-
-def _is_allowed(
-    problem: problems.Problem, eq_class: EquivalenceClass, host_id: HostId
-) -> bool:
-    return host_id in eq_class.member_class.hosts and all(
-        problem.domain(host_id, level) is not None for level in eq_class.scopes
-    )

@@ -26,11 +26,15 @@ class Domains:
 
     :ivar numbers: number of the domain by host, -1 without one
     :ivar size: number of domains
+    :ivar names: of the domains, by number, if they have any
     """
 
-    def __init__(self, numbers: Ints, size: int) -> None:
+    def __init__(
+        self, numbers: Ints, size: int, names: Sequence[Domain] = ()
+    ) -> None:
         self.numbers = numbers
         self.size = size
+        self.names = names
 
     @functools.cached_property
     def hosts(self) -> list[Ints]:
@@ -106,7 +110,7 @@ class HostArrays:
                 ),
                 np.int64,
             )
-            self._domains[level] = Domains(by_host, len(numbers))
+            self._domains[level] = Domains(by_host, len(numbers), [*numbers])
         return self._domains[level]
 
     def foreign(self) -> Bools:

@@ -3,9 +3,9 @@
 
 import collections
 
-from highspy import highs
 import numpy as np
 
+from nova_groupext.solver.exact import expressions
 from nova_groupext.solver.repair import bottlenecks
 
 
@@ -87,7 +87,7 @@ class CapacityRows:
             outside = count - int(capacity[propagator.domain_of < 0].sum())
             if outside > 0 and new_columns:
                 self._add_row(
-                    highs.qsum(list(new_columns.values())) >= outside
+                    expressions.total(list(new_columns.values())) >= outside
                 )
             columns.update(new_columns)
         return columns
@@ -157,7 +157,7 @@ class CapacityRows:
                 for index, amount in amounts.items()
                 if amount
             ]
-            self._add_row(highs.qsum(scaled) <= float(limit / largest))
+            self._add_row(expressions.total(scaled) <= float(limit / largest))
 
     def _add_row(self, comparison):
         self._solver.add_row(comparison)

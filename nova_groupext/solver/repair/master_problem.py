@@ -14,9 +14,9 @@ import contextlib
 import itertools
 
 from highspy import ObjSense
-from highspy import highs
 import numpy as np
 
+from nova_groupext.solver.exact import expressions
 from nova_groupext.solver.exact import milp
 from nova_groupext.solver.model import time_budget
 from nova_groupext.solver.repair import capacity_rows
@@ -69,7 +69,9 @@ class DomainAssignment:
         self._conflict_cache = {}
         self._tried = collections.Counter()
         for propagator in self._domains:
-            self._add_row(highs.qsum(self._columns_of(propagator)) == 1)
+            self._add_row(
+                expressions.total(self._columns_of(propagator)).equals(1)
+            )
         for first, second in itertools.permutations(self._domains, 2):
             if first.eq_classes & second.eq_classes:
                 self._require_overlap(first, second)
@@ -137,7 +139,9 @@ class DomainAssignment:
         costs = [*costs, *[_SHARING_COST] * len(self._surplus)]
         result = milp.run(
             self._solver,
-            highs.qsum([c * n for c, n in zip(columns, costs, strict=True)]),
+            expressions.total(
+                [c * n for c, n in zip(columns, costs, strict=True)]
+            ),
             ObjSense.kMinimize,
             self._solver.budget.remaining(),
         )
@@ -164,7 +168,7 @@ class DomainAssignment:
             conflicts = self._find_conflicts([with_bottlenecks])
         for conflict in conflicts:
             columns = [self._columns[item] for item in conflict]
-            self._add_row(highs.qsum(columns) <= len(conflict) - 1)
+            self._add_row(expressions.total(columns) <= len(conflict) - 1)
         return bool(conflicts)
 
     def _find_conflicts(self, candidates):
@@ -207,7 +211,8 @@ class DomainAssignment:
                 if (outer, d) in self._columns
             ]
             self._add_row(
-                self._columns[inner, domain] <= highs.qsum(outer_columns)
+                self._columns[inner, domain]
+                <= expressions.total(outer_columns)
             )
 
     def _penalise_sharing(self, scope):
@@ -221,7 +226,9 @@ class DomainAssignment:
                 by_domain[domain].append(column)
         for columns in by_domain.values():
             if len(columns) > 1:
-                self._add_row(highs.qsum(columns) <= 1 + self._add_surplus())
+                self._add_row(
+                    expressions.total(columns) <= 1 + self._add_surplus()
+                )
 
     def _add_surplus(self):
         """Add a column that counts surplus groups, at a cost."""
