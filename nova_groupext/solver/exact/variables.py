@@ -38,7 +38,7 @@ _MAX_AMOUNT = 1e9
 
 
 class _Options(NamedTuple):
-    """What hosts offer to a class: an entry for each option of a host.
+    """Requests that hosts offer to a class, an entry for each.
 
     :ivar amounts: by resource
     :ivar max_members: number of members that fit on the empty host
