@@ -262,7 +262,7 @@ class TestCommands(base.ClientTestCase):
         told = self.command_refusal(
             'vrt', 'group', 'set', group.id, '--relax', '7'
         )
-        self.assertIn('no number 7', told)
+        self.assertIn('no proposed change 7; the last one is number', told)
         self.done('vrt', 'group', 'set', group.id, '--relax', '1', '--wait')
 
         self.assertLess(2, self.states(group.id).count('HELD'))
