@@ -145,7 +145,7 @@ def _matches(roster: Roster, member_set: Path, request: Hashable) -> bool:
 
 def _copy(roster: Roster) -> Roster:
     members = [dataclasses.replace(each) for each in roster.members]
-    return Roster(roster.member_sets, members, roster.named)
+    return Roster(roster.member_sets, members, roster.named, roster.needs)
 
 
 def _assign(

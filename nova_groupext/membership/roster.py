@@ -12,8 +12,10 @@ succeeds still exists. Then it becomes a member.
 from collections.abc import Collection
 from collections.abc import Hashable
 from collections.abc import Iterator
+from collections.abc import Mapping
 import dataclasses
 import itertools
+from types import MappingProxyType
 
 from nova_groupext.objects import states
 from nova_groupext.solver.language import paths
@@ -95,6 +97,8 @@ class Roster:
     :ivar member_sets: {path: MemberSet}
     :ivar members: [Member], successors among them
     :ivar named: paths of members that policies or relationships name
+    :ivar needs: {request: what it requires of a host}; other images may
+        require the same
     """
 
     def __init__(
@@ -102,10 +106,12 @@ class Roster:
         member_sets: dict[Path, MemberSet],
         members: Collection[Member] = (),
         named: Collection[Path] = (),
+        needs: Mapping[Hashable, object] = MappingProxyType({}),
     ) -> None:
         self.member_sets = dict(member_sets)
         self.members = [*members]
         self.named = frozenset(named)
+        self.needs = dict(needs)
 
     # -- members -----------------------------------------------------------
 
@@ -168,6 +174,14 @@ class Roster:
     def remove(self, members: Collection[Member]) -> None:
         gone = {id(each) for each in members}
         self.members = [each for each in self.members if id(each) not in gone]
+
+    def suits(self, member: Member, member_set: Path) -> bool:
+        """Check whether a member set describes servers like a member's."""
+        described = self.member_sets[member_set].request
+        return described == member.request or (
+            member.request in self.needs
+            and self.needs[member.request] == self.needs.get(described)
+        )
 
     # -- member sets ---------------------------------------------------------
 

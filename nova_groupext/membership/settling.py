@@ -139,11 +139,11 @@ def _member_sets_for(roster: Roster, successor: Member) -> list[Path]:
     """Return the member sets of which a successor may become a member."""
     return [
         path
-        for path, member_set in sorted(roster.member_sets.items())
+        for path in sorted(roster.member_sets)
         if path == successor.member_set
         or (
             is_within(path, successor.succeeds)
-            and member_set.request == successor.request
+            and roster.suits(successor, path)
         )
     ]
 

@@ -17,6 +17,7 @@ from nova_groupext.membership.roster import Roster
 from nova_groupext.objects import states
 from nova_groupext.objects.member_set import Matching
 from nova_groupext.objects.member_set import are_alike
+from nova_groupext.objects.member_set import needs_of
 from nova_groupext.solver.language import paths
 
 if TYPE_CHECKING:
@@ -60,7 +61,11 @@ def read(
     for member in members:
         if member.row in pending:
             member.request = MATCHING
-    roster = Roster(member_sets, members, _named(group))
+    needs = {
+        requests[each.path]: needs_of(each.resolved_request)
+        for each in group.member_sets
+    }
+    roster = Roster(member_sets, members, _named(group), needs)
     for member in roster.members:
         if member.is_successor:
             member.path = _own_path(roster, member)

@@ -14,6 +14,7 @@ from nova_groupext.membership.roster import Roster
 from nova_groupext.membership.roster import by_path
 from nova_groupext.objects import states
 from nova_groupext.objects.member_set import are_alike
+from nova_groupext.objects.member_set import needs_of
 
 if TYPE_CHECKING:
     from nova_groupext.objects.group import VRTGroup
@@ -146,7 +147,12 @@ def _describe_successors(
     roster: Roster,
     described: Sequence[tuple['VRTMemberSet', Path]],
 ) -> None:
-    """Give successors the request of a member set that describes them now."""
+    """Give successors the request of a member set that describes them now.
+
+    Also tell the roster what the draft's requests require.
+    """
+    for each, request in described:
+        roster.needs[request] = needs_of(each.resolved_request)
     rows = {member.id: member for member in group.members}
     for member in roster.members:
         if member.is_successor:

@@ -94,6 +94,14 @@ def kind_of(request: JsonObject) -> Kind:
     return [request.get(name) for name in _KIND_OF_SERVER]
 
 
+def needs_of(request: JsonObject) -> list[object]:
+    """Return what the servers of a resolved request require of their hosts."""
+    return [
+        *(request.get(name) for name in _KIND_OF_SERVER if name != 'image_id'),
+        image_needs(request.get('image')),
+    ]
+
+
 @dataclasses.dataclass(frozen=True)
 class Matching:
     """Member sets that describe some servers, now or before a revision.

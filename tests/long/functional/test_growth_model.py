@@ -249,6 +249,12 @@ class TestGrowthModel(growing.GrowingCase):
             *(Put(Described(count=2), db), Delete(1), Create('w-1')),
         )
 
+    def test_successor_of_any_follows_in_a_set_of_a_like_image(self):
+        self.play(
+            Put(Described('cirros-next', count=1, max_surge=1)),
+            *(Create('w'), Create(STOCK, number=2), Delete(1)),
+        )
+
     def test_name_of_a_successor_is_refused_to_others(self):
         self.play(
             Put(Described(count=1, max_surge=2)),
