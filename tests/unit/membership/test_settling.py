@@ -134,6 +134,27 @@ class TestFollowing(base.MembershipTestCase):
 
         self.assertEqual([servers[2]], self.successors())
 
+    def test_successor_follows_where_its_host_has_to_be_the_same(self):
+        for needs, is_follower in (
+            ({base.SMALL: 1, base.BIG: 1}, True),
+            ({base.SMALL: 1, base.BIG: 2}, False),
+            ({base.SMALL: 1}, False),
+            ({}, False),
+        ):
+            self.describe(
+                **{
+                    'g/a': base.member_set(1, max_surge=1),
+                    'g/b': base.member_set(1, request=base.BIG),
+                }
+            )
+            self.roster.needs = needs
+            first = self.create('g', request=base.BIG)
+            self.create('g'), self.create('g')
+
+            self.delete(first)
+
+            self.assertEqual(not is_follower, bool(self.successors()), needs)
+
     def test_member_with_a_follower_is_known(self):
         self.describe(w=base.member_set(2, max_surge=2), v=base.member_set())
         servers = [self.create(hint) for hint in ('w', 'w', 'v')]
