@@ -119,12 +119,7 @@ def _has_ended_servers(context, group):
     What was refused before may fit without it.
     """
     ended, _deleting = servers.find_ending(
-        context.elevated(),
-        [
-            member.server_uuid
-            for member in group.members
-            if member.status in states.MEMBER_HAS_SERVER
-        ],
+        context.elevated(), group.server_uuids
     )
     return bool(ended)
 

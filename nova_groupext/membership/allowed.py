@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from nova_groupext.membership import creates
 from nova_groupext.membership import stored
-from nova_groupext.membership.roster import HAS_SERVER
 from nova_groupext.membership.roster import Path
 from nova_groupext.objects.aliases import JsonObject
 from nova_groupext.objects.member_set import Matching
@@ -86,13 +85,7 @@ def choose(
     except creates.Refused as exc:
         if exc.obstacle in _LASTING:
             raise
-    ended, deleting = find_ending(
-        [
-            member.server_uuid
-            for member in group.members
-            if member.status in HAS_SERVER
-        ]
-    )
+    ended, deleting = find_ending(group.server_uuids)
     return _choose(group, hint, matching, servers, ended, deleting)
 
 

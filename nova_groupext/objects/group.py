@@ -196,6 +196,15 @@ class VRTGroup(
         }
 
     @property
+    def server_uuids(self) -> list[str]:
+        """Uuids of the servers that its members have, or are getting."""
+        return [
+            member.server_uuid
+            for member in self.members
+            if member.status in states.MEMBER_HAS_SERVER
+        ]
+
+    @property
     def is_exclusive(self) -> bool:
         """True if the group has an exclusive policy."""
         return not self.policy_types.isdisjoint(registry.exclusive_types())

@@ -102,25 +102,35 @@ def _update_location(
     hold: VRTHold | None,
     placement: MemberPlacement,
 ) -> bool:
-    """Update the location in the plan and in the hold.
+    """Update the location in the hold and in the plan.
 
-    A SHELVED member gets a hold.
+    :returns: False when the hold or the member has changed
+    """
+    if not _update_hold(context, member, hold, placement):
+        return False
+    plan = VRTPlan.find_newest(context, member.group_id)
+    if plan is not None:
+        plan.update_placement(context, member.path, placement)
+    return True
+
+
+def _update_hold(
+    context: RequestContext,
+    member: VRTMember,
+    hold: VRTHold | None,
+    placement: MemberPlacement,
+) -> bool:
+    """Update the location of the hold, or insert one for a SHELVED member.
 
     :returns: False when the hold or the member has changed
     """
     if hold is not None:
-        is_updated = hold.update_placement(context, placement)
-    else:
-        is_updated = db.compare_and_set_all(
-            context, member.status_change(states.Member.ACTIVE)
-        )
-    if not is_updated:
+        return hold.update_placement(context, placement)
+    if not db.compare_and_set_all(
+        context, member.status_change(states.Member.ACTIVE)
+    ):
         return False
-    if hold is None:
-        VRTHold.for_server(member, placement).create(context)
-    plan = VRTPlan.find_newest(context, member.group_id)
-    if plan is not None:
-        plan.update_placement(context, member.path, placement)
+    VRTHold.for_server(member, placement).create(context)
     return True
 
 

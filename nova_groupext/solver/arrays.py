@@ -4,6 +4,7 @@
 They are not in ``aliases``, which the API imports without numpy.
 """
 
+from collections.abc import Iterable
 from typing import TypeAlias
 
 import numpy as np
@@ -22,6 +23,11 @@ def count_fits(free: Ints, needs: Ints) -> Ints:
     times = np.where(needs > 0, free // np.maximum(needs, 1), UNLIMITED)
     least: Ints = times.min(axis=0, initial=UNLIMITED)
     return np.maximum(least, 0)
+
+
+def concatenate(parts: Iterable[Ints]) -> Ints:
+    """Return one array of integers; of no parts, an empty one."""
+    return np.concatenate([np.zeros(0, np.int64), *parts])
 
 
 def starts(groups: Ints) -> Ints:

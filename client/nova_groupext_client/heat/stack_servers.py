@@ -81,8 +81,8 @@ class Level:
                 resource = self._resource(name, kind, rdef)
                 nested = self._nested(resource, where)
                 found = [*nested.servers(group_id)]
-                for number, culprits in self._unknown_numbers(resource):
-                    if found:
+                if found:
+                    for number, culprits in self._unknown_numbers(resource):
                         requirements.check(where, number, culprits)
                 yield from found
 

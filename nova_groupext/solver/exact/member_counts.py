@@ -57,8 +57,7 @@ class Side:
             for path, host in program.problem.pinned.items()
             if path in paths
         )
-        own = [program.of_class(number) for number in self.eq_classes]
-        found = np.concatenate([np.zeros(0, np.int64), *own])
+        found = arrays.concatenate(map(program.of_class, self.eq_classes))
         order = np.argsort(program.hosts[found], kind='stable')
         self.variables: Ints = found[order]
         self.host_of: Ints = program.hosts[self.variables]
@@ -195,8 +194,7 @@ class Model:
     @_cached
     def count(self, side: Side, hosts: tuple[HostId, ...]) -> Count:
         """Return the count of a side on some hosts."""
-        own = [side.on_host(host) for host in hosts]
-        positions = np.concatenate([np.zeros(0, np.int64), *own])
+        positions = arrays.concatenate(map(side.on_host, hosts))
         pinned = sum(side.pinned[host] for host in hosts)
         numbers = [self.variables.arrays.index[host] for host in hosts]
         return self._count(

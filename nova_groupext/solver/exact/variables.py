@@ -7,7 +7,6 @@ members have none. Variables are numbers here, ordered by class, host and
 option, and arrays have an entry for each.
 """
 
-from collections.abc import Iterable
 from collections.abc import Sequence
 import functools
 import itertools
@@ -72,11 +71,13 @@ class Variables:
         sizes = [len(each.hosts) for each in found]
         self._starts = [0, *itertools.accumulate(sizes)]
         self.class_of = np.repeat(np.arange(len(found)), sizes)
-        self.hosts = _concatenate(each.hosts for each in found)
-        self.options = _concatenate(each.options for each in found)
-        self.max_members = _concatenate(each.max_members for each in found)
+        self.hosts = arrays.concatenate(each.hosts for each in found)
+        self.options = arrays.concatenate(each.options for each in found)
+        self.max_members = arrays.concatenate(
+            each.max_members for each in found
+        )
         self.amounts = {
-            resource: _concatenate(
+            resource: arrays.concatenate(
                 each.amounts.get(resource, np.zeros(size, np.int64))
                 for each, size in zip(found, sizes, strict=True)
             )
@@ -202,9 +203,9 @@ class Variables:
                 options.append((np.array([host]), np.array([number]), each))
                 fitting = self.problem.hosts[name].count_fits(each, size)
                 limits.append(np.array([fitting]))
-        hosts = _concatenate(each[0] for each in options)
-        numbers = _concatenate(each[1] for each in options)
-        max_members = _concatenate(limits)
+        hosts = arrays.concatenate(each[0] for each in options)
+        numbers = arrays.concatenate(each[1] for each in options)
+        max_members = arrays.concatenate(limits)
         order = np.lexsort((numbers, hosts))
         order = order[max_members[order] > 0]
         resources = set().union(*(each[2] for each in options))
@@ -212,7 +213,7 @@ class Variables:
             hosts[order],
             numbers[order],
             {
-                resource: _concatenate(
+                resource: arrays.concatenate(
                     np.full(len(where), amounts.get(resource, 0))
                     for where, _, amounts in options
                 )[order]
@@ -272,8 +273,3 @@ class Variables:
                 required = assumptions.count_required(self.problem, member_set)
                 own = np.array(optional[member_set.path], np.int64)
                 self.solver.add_row(self.total(own) >= required)
-
-
-def _concatenate(parts: Iterable[Ints]) -> Ints:
-    """Return one array; of no parts, an empty one."""
-    return np.concatenate([np.zeros(0, np.int64), *parts])

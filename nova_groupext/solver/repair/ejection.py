@@ -96,25 +96,6 @@ class EjectionSearch:
                 break
         return best
 
-    def _assign_first(self, eq_classes, moving):
-        """Assign some members, those of the given classes first.
-
-        :param moving: paths of all these members
-        :returns: (groups of classes that got no hosts, assignments)
-        """
-        first = sorted(eq_classes, key=self._priority, reverse=True)
-        with self._with_unassigned(moving) as construction:
-            others = [
-                eq_class
-                for eq_class in construction.demand
-                if eq_class not in eq_classes
-            ]
-            others.sort(key=self._priority, reverse=True)
-            unplaced = construction.assign_possible([*first, *others])
-            assignments = construction.assignments()
-            construction.undo()
-        return unplaced, assignments
-
     def move_groups(self, plan, move, colocated_groups, budget):
         """Move colocation groups to other domains; eject others if necessary.
 
@@ -222,6 +203,25 @@ class EjectionSearch:
             ),
             is_complete=failed.isdisjoint(eq_classes),
         )
+
+    def _assign_first(self, eq_classes, moving):
+        """Assign some members, those of the given classes first.
+
+        :param moving: paths of all these members
+        :returns: (groups of classes that got no hosts, assignments)
+        """
+        first = sorted(eq_classes, key=self._priority, reverse=True)
+        with self._with_unassigned(moving) as construction:
+            others = [
+                eq_class
+                for eq_class in construction.demand
+                if eq_class not in eq_classes
+            ]
+            others.sort(key=self._priority, reverse=True)
+            unplaced = construction.assign_possible([*first, *others])
+            assignments = construction.assignments()
+            construction.undo()
+        return unplaced, assignments
 
     @contextlib.contextmanager
     def _with_unassigned(self, paths):
