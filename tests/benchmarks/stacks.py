@@ -7,6 +7,7 @@ turn with and without a group, and deletes it.
 
 import argparse
 import contextlib
+import itertools
 import statistics
 import tempfile
 import time
@@ -41,20 +42,23 @@ class Stacks:
         # A token of before the start of Heat has no endpoint of it.
         session.invalidate()
         self._api = adapter.Adapter(session, service_type='orchestration')
+        self._numbers = itertools.count(1)
 
     def seconds(self, template):
         """Return the seconds that the creation of a stack takes."""
         began = time.monotonic()
-        body = {'stack_name': 'a', 'template': template}
+        # The name of a deleted stack is taken for a moment.
+        name = f'stack-{next(self._numbers)}'
+        body = {'stack_name': name, 'template': template}
         stack = self._api.post('/stacks', json=body).json()['stack']
-        self._wait(stack['id'], 'CREATE_COMPLETE')
+        url = f'/stacks/{name}/{stack["id"]}'
+        self._wait(url, 'CREATE_COMPLETE')
         seconds = time.monotonic() - began
-        self._api.delete(f'/stacks/a/{stack["id"]}')
-        self._wait(stack['id'], 'DELETE_COMPLETE')
+        self._api.delete(url)
+        self._wait(url, 'DELETE_COMPLETE')
         return seconds
 
-    def _wait(self, stack_id, wanted):
-        url = f'/stacks/a/{stack_id}'
+    def _wait(self, url, wanted):
         while True:
             stack = self._api.get(url).json()['stack']
             if stack['stack_status'] == wanted:
