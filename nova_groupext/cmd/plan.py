@@ -96,7 +96,7 @@ def _add_options(parser):
         '--time-limit',
         type=_seconds,
         metavar='SECONDS',
-        help='time limit, instead of that of the file',
+        help='limit of processor time, instead of that of the file',
     )
     parser.add_argument(
         '--seed',
@@ -141,7 +141,7 @@ def _check(options):
     with child.Solver('check', options.memory_limit * 1024**2) as solver:
         problem = _read_problem(options)
         answer = _read_answer(options.check)
-        seconds = problem.time_limit + child.GRACE
+        seconds = problem.max_wait + child.GRACE
         statuses = {0}
         for finding in solver.results(seconds, problem, answer):
             statuses.add(1 if finding['is_error'] else 3)

@@ -12,7 +12,7 @@ another random sequence, so some of the costs are chance, too. "No difference"
 may mean that no search came near the limit.
 """
 
-# -- bounds/capacity
+# -- arrays
 # Largest number of steps in the bitmap of reachable sums of a resource.
 # No difference at half or double.
 MAX_BITMAP_STEPS = 200_000
@@ -87,11 +87,16 @@ PERTURBATION = 0.3
 # Half: costs +1 %, first plans in 0.4 times the time; double: costs -17 %.
 MIN_MANY_DOMAINS = 10
 
+# Candidates of a part: capacity of the hosts over what the members need; the
+# tightest domains, further ones, and large ones.
+PART_CAPACITY = 1.0
+PART_DOMAINS = 2
+PART_RANDOM_DOMAINS = 1
+PART_LARGE_DOMAINS = 1
+
 # -- exact/feasibility
-# Seconds that one assignment variable takes to be added to a program.
-# Half: 6 of 6 decided, not 5, in 1.2 times the time; double: 4. Without rows
-# of soft policies it takes 6e-5 to 7e-5 s (--programs).
-SECONDS_PER_ASSIGNMENT = 3e-4
+# Seconds per variable that a program takes to be written and presolved.
+SECONDS_PER_VARIABLE = 2e-4
 
 # -- exact/milp
 # Columns from which presolve and the feasibility jump pay: the latter takes a
@@ -123,40 +128,43 @@ CONSTRUCTION_SHARE = 0.3
 # Half: no difference; double: 2 of 3 decided, not 1.
 MIN_CONSTRUCTION_SECONDS = 0.5
 
-# Numbers of variables up to which a construction is faster than a search for
-# proofs, and up to which it can respect soft policies.
+# Number of variables up to which a construction is faster than bounds.
 # Half, double: first plans in 0.8 and 0.7 times the time, costs -1 %.
 MAX_FAST_VARIABLES = 20_000
+
+# Number of variables up to which a construction can respect soft policies.
 # No difference at half or double.
 MAX_SOFT_VARIABLES = 100_000
 
-# Number of variables up to which the integer program over all hosts runs
-# before the rounds; its seconds.
+# Number of variables of a small problem: the integer program over all hosts is
+# mostly fast; its seconds before anything else.
 # Half: 0.8 times the time, 1.5 times to first plans, costs -1 %, scores +6 %;
 # double: 1.1 times the time.
 SMALL_VARIABLES = 3_000
-# Half: no difference; double: 1.2 times the time.
 QUICK_SECONDS = 0.5
 
-# Share of the time for the rounds, if the rest is enough for the integer
-# program over all hosts.
-# Half: 0.7 times the time, costs +1 %; double: no difference.
-ALTERNATION_SHARE = 0.7
+# Number of variables up to which every second program is over all hosts; with
+# more, one of so many.
+MAX_TURN_VARIABLES = 10_000
+RARE_TURN = 8
 
-# Rounds that run the integer program over all hosts, and its share of the
-# remaining time; and the seconds of other rounds, over some hosts.
-# No difference at half or double of either.
-ALL_HOSTS_ROUNDS = (2, 8)
-# No difference at half or double.
-ALL_HOSTS_SHARE = 0.2
-# No difference at half or double.
-SAMPLE_SECONDS = 2.0
+# Seconds of the program over some hosts and over all, at first.
+PART_SECONDS = 0.5
+ALL_SECONDS = 6.0
 
-# Capacity of sampled hosts over capacity needed, at first and at most.
-# No difference at half or double.
-INITIAL_RATIO = 2.0
-# No difference at half or double.
-MAX_RATIO = 8.0
+# Share of the remaining time for one repair.
+REPAIR_SHARE = 0.3
+
+# Seconds to find the domains where members that share one fit.
+FITTING_SECONDS = 0.5
+
+# Size of a wide part over the least one, its number of variables, and growth.
+WIDE = 6.5
+MAX_PART_VARIABLES = 30_000
+PART_GROWTH = 1.25
+
+# Share of all variables from which a part is not worth it.
+MAX_PART_SHARE = 0.95
 
 # -- search/improve
 # Limit on further constructions.

@@ -10,6 +10,7 @@ import random
 import unittest
 
 from nova_groupext.solver.bounds import fixed
+from nova_groupext.solver.construct import candidate_list
 from nova_groupext.solver.construct import squeaky_wheel
 from nova_groupext.solver.exact import feasibility
 from nova_groupext.solver.exact import objectives
@@ -133,7 +134,8 @@ class HostSamplingTest(unittest.TestCase):
     def test_only_allowed_hosts_are_sampled(self):
         for label, _, problem, rng in cases():
             greedy = squeaky_wheel.SqueakyWheel(problem)
-            sampled = greedy.sample_hosts(rng.choice((0.5, 1, 2, 8)))
+            limits = candidate_list.of_part(rng.choice((0.5, 1, 2, 8)))
+            sampled = greedy.sample_hosts(limits)
             for eq_class, hosts in sampled.items():
                 for host in hosts:
                     self.assertTrue(may_be_on(problem, eq_class, host), label)

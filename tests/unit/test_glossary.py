@@ -109,7 +109,6 @@ PLAIN = frozenset(
         'process',
         'program',
         'progress',
-        'proof',
         'proofs',
         'propose',
         'proximity',

@@ -6,6 +6,7 @@ Each step calls it repeatedly to learn whether it may go on.
 """
 
 import contextlib
+import dataclasses
 
 from nova_groupext import exception
 from nova_groupext.solver.model import time_budget
@@ -13,6 +14,10 @@ from nova_groupext.solver.model import time_budget
 # Share of the remaining time that a decision may use: the plan must still be
 # rehearsed and held, or decided again.
 DECISION_SHARE = 0.6
+
+# Share of all the time that a decision may use of a processor. On a busy
+# machine it takes longer, for the same result.
+PROCESSOR_SHARE = 1 / 3
 
 # The lease is renewed whenever 1 / RENEWALS_PER_LEASE of it has passed.
 RENEWALS_PER_LEASE = 4
@@ -62,14 +67,15 @@ class Deadline:
             self._budget = time_budget.TimeBudget(seconds)
             self._renewed = 0.0
 
-    def for_deciding(self):
-        """Return the number of seconds that a decision may take.
+    def limit(self, problem):
+        """Return a problem with the time that its decision may take.
 
         :raises: as check() does
         """
         self.check()
         seconds = self._budget.remaining() * DECISION_SHARE
-        # The lease is not renewed while the solver runs.
-        if self._lease is None:
-            return seconds
-        return min(seconds, self._lease.seconds / 2)
+        if self._lease is not None:
+            # It is not renewed while the solver runs.
+            seconds = min(seconds, self._lease.seconds / 2)
+        work = min(seconds, self._seconds * PROCESSOR_SHARE)
+        return dataclasses.replace(problem, time_limit=work, deadline=seconds)

@@ -34,8 +34,6 @@ in 11       as protocol.hold_plan or             the same, after it finished
 ==========  ===================================  ============================
 """
 
-import dataclasses
-
 from oslo_log import log as logging
 
 from nova_groupext import exception
@@ -139,9 +137,7 @@ def _ask(work, strategy, tools, situation):
     """Return the answer to the first question that is answered well enough."""
     answer = None
     for problem, suffices in strategy.questions(work, situation):
-        seconds = work.deadline.for_deciding()
-        timed = dataclasses.replace(problem, time_limit=seconds)
-        answer = tools.solve(timed)
+        answer = tools.solve(work.deadline.limit(problem))
         if suffices(answer):
             break
     return answer

@@ -5,8 +5,6 @@ A proposal holds nothing and moves nothing; the moves that follow it are
 checked like any other. Only servers that are not moving are proposed.
 """
 
-import dataclasses
-
 from oslo_log import log as logging
 
 from nova_groupext import exception
@@ -71,9 +69,7 @@ def _find(context, group, placement_client):
     }
     if not snapshot.hosts.keys() >= set(nodes.values()):
         return UNDECIDED
-    problem = dataclasses.replace(
-        snapshot.problem, time_limit=deadline.for_deciding()
-    )
+    problem = deadline.limit(snapshot.problem)
     answer = solver_process.solve(
         minimum_moves.make_problem(problem, nodes, _movable(group, present))
     )

@@ -16,7 +16,6 @@ from nova_groupext.solver.bounds import checks
 from nova_groupext.solver.bounds import fixed
 from nova_groupext.solver.model import problems
 from nova_groupext.solver.model.assumptions import Assumption
-from nova_groupext.solver.model.host_arrays import HostArrays
 
 
 class Analysis(NamedTuple):
@@ -34,37 +33,22 @@ class Analysis(NamedTuple):
 
 
 def prove_infeasible(
-    problem: problems.Problem, arrays: HostArrays | None = None
+    problem: problems.Problem,
 ) -> frozenset[Assumption] | None:
     """Search for a proof that a problem has no plan.
 
-    :param arrays: of a problem with the same hosts and levels; unsuitable ones
-        are ignored
     :returns: assumptions that no plan satisfies, or None
     """
     violated = fixed.find_violated(problem)
     if violated:
         return frozenset(violated[:1])
-    return checks.Checks(problem, _arrays(problem, arrays)).proof()
+    return checks.Checks(problem).proof()
 
 
-def analyse(
-    problem: problems.Problem, arrays: HostArrays | None = None
-) -> Analysis:
-    """Search for a proof, and return the by-products of the checks.
-
-    :param arrays: as in prove_infeasible()
-    """
+def analyse(problem: problems.Problem) -> Analysis:
+    """Search for a proof, and return the by-products of the checks."""
     violated = fixed.find_violated(problem)
     if violated:
         return Analysis(frozenset(violated[:1]), {}, problem)
-    analysis = checks.Checks(problem, _arrays(problem, arrays))
+    analysis = checks.Checks(problem)
     return Analysis(analysis.proof(), analysis.shares(), analysis.reduced())
-
-
-def _arrays(
-    problem: problems.Problem, arrays: HostArrays | None
-) -> HostArrays:
-    if arrays is None or not arrays.is_for(problem):
-        return HostArrays(problem)
-    return arrays

@@ -9,11 +9,10 @@ from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
-import math
 
 import numpy as np
 
-from nova_groupext.solver import tuning
+from nova_groupext.solver import arrays
 from nova_groupext.solver.aliases import Amounts
 from nova_groupext.solver.arrays import Bools
 from nova_groupext.solver.arrays import Ints
@@ -32,7 +31,7 @@ FULL = 1 - 1e-9
 
 
 def has_capacity(
-    arrays: HostArrays,
+    host_arrays: HostArrays,
     demands: Iterable[PartialDemand],
     domains: Domains,
 ) -> Bools:
@@ -53,7 +52,7 @@ def has_capacity(
         feasible &= bound_members(group, domains) >= members
     for resource in _resources(demands):
         if feasible.any():
-            feasible &= _has_amount(arrays, demands, resource, domains)
+            feasible &= _has_amount(host_arrays, demands, resource, domains)
     return feasible
 
 
@@ -104,7 +103,7 @@ def _requests(demand: Demand) -> Iterator[Amounts]:
 
 
 def _has_amount(
-    arrays: HostArrays,
+    host_arrays: HostArrays,
     demands: Sequence[PartialDemand],
     resource: str,
     domains: Domains,
@@ -112,7 +111,7 @@ def _has_amount(
     """Return which domains may have enough of one resource."""
     needed = 0
     requested: set[int] = set()
-    usable = np.zeros(len(arrays.ids), bool)
+    usable = np.zeros(len(host_arrays.ids), bool)
     for demand, number in demands:
         amounts = {r.get(resource, 0) for r in _requests(demand)}
         needed += number * min(amounts)
@@ -120,30 +119,13 @@ def _has_amount(
         usable |= demand.max_alone > 0
     if not needed:
         return np.ones(domains.size, bool)
-    free = np.where(usable, arrays.free(resource), 0)
+    free = np.where(usable, host_arrays.free(resource), 0)
     members = sum(number for _, number in demands)
     max_amount = min(max(requested) * members, np.iinfo(np.int64).max)
-    reachable = _reachable(np.minimum(free, max_amount), requested - {0})
+    reachable = arrays.round_to_sums(
+        np.minimum(free, max_amount), requested - {0}
+    )
     total = domains.sum(reachable)
     return (
         np.where(total < _MAX_EXACT, total, total * _ROUNDING_MARGIN) >= needed
     )
-
-
-def _reachable(free: Ints, amounts: set[int]) -> Ints:
-    """Round free amounts down to sums of requested amounts."""
-    step = math.gcd(*amounts)
-    length = int(free.max(initial=0)) // step + 1
-    if length > tuning.MAX_BITMAP_STEPS:
-        return free
-    sums = 1
-    mask = (1 << length) - 1
-    for amount in amounts:
-        shift = amount // step
-        while shift < length:
-            sums |= sums << shift & mask
-            shift *= 2
-    data = np.frombuffer(sums.to_bytes(length // 8 + 1, 'little'), np.uint8)
-    is_sum = np.unpackbits(data, bitorder='little')[:length]
-    numbers = np.where(is_sum, np.arange(length), 0)
-    return np.maximum.accumulate(numbers)[free // step] * step

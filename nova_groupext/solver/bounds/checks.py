@@ -26,22 +26,22 @@ from nova_groupext.solver.bounds.demands import Coverage
 from nova_groupext.solver.bounds.demands import Demand
 from nova_groupext.solver.bounds.demands import PartialDemand
 from nova_groupext.solver.model import assumptions
+from nova_groupext.solver.model import host_arrays
 from nova_groupext.solver.model import problems
 from nova_groupext.solver.model.assumptions import Assumption
 from nova_groupext.solver.model.host_arrays import Domains
-from nova_groupext.solver.model.host_arrays import HostArrays
 from nova_groupext.solver.policies import base
 
 
 class Checks:
     """Ordered comparisons of one problem's demand with its capacity."""
 
-    def __init__(self, problem: problems.Problem, arrays: HostArrays) -> None:
+    def __init__(self, problem: problems.Problem) -> None:
         self._problem = problem
-        self._arrays = arrays
-        self._demands = demands.gather(problem, arrays)
+        self._arrays = host_arrays.of(problem)
+        self._demands = demands.gather(problem, self._arrays)
         self._coverages = demands.CoverageFactory(
-            problem, arrays, self._demands
+            problem, self._arrays, self._demands
         )
         self._policies = [
             (policy, self._coverages.of(policy.members))

@@ -3,8 +3,7 @@
 
 from collections.abc import Mapping
 import dataclasses
-
-import numpy as np
+import itertools
 
 from nova_groupext.solver.aliases import Path
 from nova_groupext.solver.bounds import demands
@@ -30,12 +29,12 @@ def without_excluded(
     name_of: dict[Path, ClassName] = {}
     for path, demand in demand_of.items():
         if demand.has_exclusions and len(demand.classes) == 1:
-            numbers = np.flatnonzero(demand.max_alone)
-            key = id(demand.classes[0]), numbers.tobytes()
+            is_left = demand.max_alone > 0
+            key = id(demand.classes[0]), is_left.tobytes()
             # A tuple cannot collide with a class name of a problem file.
             name = names.setdefault(key, ('reduced', len(classes)))
             if name not in classes:
-                hosts = frozenset(arrays.ids[number] for number in numbers)
+                hosts = frozenset(itertools.compress(arrays.ids, is_left))
                 classes[name] = dataclasses.replace(
                     demand.classes[0], hosts=hosts
                 )

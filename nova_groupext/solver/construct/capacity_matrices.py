@@ -39,7 +39,7 @@ class CapacityMatrices:
 
     def __init__(self, problem: problems.Problem) -> None:
         self.problem = problem
-        self.arrays = host_arrays.HostArrays(problem)
+        self.arrays = host_arrays.of(problem)
         self.hosts = self.arrays.ids
         self.number = self.arrays.index
         self.eq_classes = equivalence.equivalence_classes(problem)

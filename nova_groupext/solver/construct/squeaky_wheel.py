@@ -4,8 +4,8 @@
 import collections
 from collections.abc import Collection
 from collections.abc import Sequence
+import contextlib
 import functools
-from typing import NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from nova_groupext.solver.aliases import Path
 from nova_groupext.solver.arrays import Floats
 from nova_groupext.solver.construct import candidate_list
 from nova_groupext.solver.construct import iteration
+from nova_groupext.solver.construct import partial_plan
 from nova_groupext.solver.construct import propagators
 from nova_groupext.solver.construct import search_state
 from nova_groupext.solver.model import assumptions
@@ -24,16 +25,6 @@ from nova_groupext.solver.model import time_budget
 from nova_groupext.solver.model import violations
 from nova_groupext.solver.model.equivalence import ClassDemand
 from nova_groupext.solver.model.equivalence import EquivalenceClass
-
-
-class PartialPlan(NamedTuple):
-    """Plan of some members.
-
-    :ivar unplaced: the other members, in lists of those that share a domain
-    """
-
-    plan: violations.Plan
-    unplaced: list[list[Path]]
 
 
 class SqueakyWheel:
@@ -46,7 +37,7 @@ class SqueakyWheel:
     def __init__(self, problem: problems.Problem) -> None:
         self.problem = problem
         self.state = search_state.SearchState(problem)
-        self.best_partial: PartialPlan | None = None
+        self.best_partial: partial_plan.PartialPlan | None = None
         self._iteration_count = 0
         self._failure_counts = collections.Counter[EquivalenceClass]()
         self._difficulty = {
@@ -114,15 +105,21 @@ class SqueakyWheel:
         if self._iteration_count > 1:
             construction.undo()
             for eq_classes in unplaced:
-                self._find_all_fitting(eq_classes, budget)
+                self._find_fitting(eq_classes, budget)
         return plan
 
-    def _find_all_fitting(
+    def find_all_fitting(self, budget: time_budget.TimeBudget) -> None:
+        """Find the domains where classes that share one fit without others."""
+        with contextlib.suppress(time_budget.OutOfTime):
+            for eq_class in self._eq_classes:
+                self._find_fitting([eq_class], budget)
+
+    def _find_fitting(
         self,
         eq_classes: Sequence[EquivalenceClass],
         budget: time_budget.TimeBudget | None,
     ) -> None:
-        """Find the domains where unplaced classes would fit without others."""
+        """Find the domains where some classes would fit without others."""
         levels = self.problem.levels
         for propagator in sorted(
             self.state.one_domain[eq_classes[0]],
@@ -180,7 +177,7 @@ class SqueakyWheel:
         if self.best_partial is None or len(unplaced_paths) < len(
             self.best_partial.unplaced
         ):
-            self.best_partial = PartialPlan(
+            self.best_partial = partial_plan.PartialPlan(
                 self._plan(construction), unplaced_paths
             )
 
@@ -192,26 +189,31 @@ class SqueakyWheel:
         )
 
     def sample_hosts(
-        self, ratio: float, demand: ClassDemand | None = None
+        self,
+        limits: candidate_list.CandidateLimits,
+        demand: ClassDemand | None = None,
+        plan: violations.Plan | None = None,
     ) -> dict[EquivalenceClass, list[HostId]]:
         """Return a sample of candidate hosts for each class.
 
-        :param ratio: capacity of the sample over the capacity needed
         :param demand: None for all members
+        :param plan: plan whose hosts and domains are candidates, too
         """
-        return self._sampler.sample(demand or self._full_demand, ratio)
+        return self._sampler.sample(demand or self._full_demand, limits, plan)
 
-    def sample_hosts_for(self, paths: set[Path], ratio: float) -> set[HostId]:
+    def sample_hosts_for(
+        self, paths: set[Path], capacity: float
+    ) -> set[HostId]:
         """Return a sample of candidate hosts for some members.
 
-        :param ratio: capacity of the sample over the capacity needed
+        :param capacity: of the sample over what they need
         """
         demand = {
             eq_class: len(paths.intersection(eq_class.members))
             for eq_class in self._eq_classes
             if not paths.isdisjoint(eq_class.members)
         }
-        sampled = self.sample_hosts(ratio, demand)
+        sampled = self.sample_hosts(candidate_list.narrow(capacity), demand)
         return {host for hosts in sampled.values() for host in hosts}
 
     @functools.cached_property

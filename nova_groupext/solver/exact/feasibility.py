@@ -7,6 +7,7 @@ from nova_groupext.solver import tuning
 from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import time_budget
 from nova_groupext.solver.model import violations
+from nova_groupext.solver.model.assumptions import Assumption
 
 
 @dataclasses.dataclass(frozen=True)
@@ -15,23 +16,30 @@ class Verdict:
 
     :ivar plan: a feasible one
     :ivar is_infeasible: whether it is proved that there is no plan
-    :ivar stage: stage that found the result: 'greedy', 'repair', 'restricted'
-        or 'full'
+    :ivar stage: step that found the result: 'greedy', 'insertion',
+        'restricted', 'full', 'bounds', 'subproblem' or 'policy-conflict'
+    :ivar assumed: assumptions that are proved infeasible, None for all
     :ivar best_partial_plan: best partial plan, lacks required members
     """
 
     plan: violations.Plan | None = None
     is_infeasible: bool = False
     stage: str = 'full'
+    assumed: frozenset[Assumption] | None = None
     best_partial_plan: violations.Plan | None = None
 
+    @property
+    def is_final(self) -> bool:
+        """True for a plan or a proof."""
+        return self.plan is not None or self.is_infeasible
 
-def has_time_for(assignments: int, budget: time_budget.TimeBudget) -> bool:
-    """Check whether half of the time suffices for building a program.
 
-    :param assignments: number of (equivalence class, host) pairs
+def has_time_for(variables: int, budget: time_budget.TimeBudget) -> bool:
+    """Check whether half of the time suffices before a program is solved.
+
+    :param variables: number of (equivalence class, host) pairs
     """
-    return assignments * tuning.SECONDS_PER_ASSIGNMENT < budget.remaining() / 2
+    return variables * tuning.SECONDS_PER_VARIABLE < budget.remaining() / 2
 
 
 def solve(

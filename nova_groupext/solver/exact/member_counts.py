@@ -220,13 +220,12 @@ class Model:
             where = self.variables.arrays.index[host]
             pinned[int(domains.numbers[where]) + 1] += number
         found: dict[Domain | None, Count] = {}
-        for number in range(domains.size + 1):
+        for number in sorted({*numbers.tolist(), *pinned}):
             positions = order[bounds[number] : bounds[number + 1]]
-            if len(positions) or pinned[number]:
-                name = domains.names[number - 1] if number else None
-                found[name] = self._count(
-                    side, positions, pinned[number], int(most[number])
-                )
+            name = domains.names[number - 1] if number else None
+            found[name] = self._count(
+                side, positions, pinned[number], int(most[number])
+            )
         return found
 
     def _count(

@@ -4,7 +4,6 @@
 import dataclasses
 import enum
 import math
-import time
 from typing import cast
 
 import highspy
@@ -83,6 +82,11 @@ class MixedIntegerProgram(highspy.Highs):  # type: ignore[misc]
         self._integers: list[int] = []
         self._new_rows = _Rows()
         self.silent()
+        self._run_budget = budget
+        # In presolve, HiGHS heeds nothing but its own time limit.
+        self.cbMipInterrupt += self._interrupt
+        self.cbSimplexInterrupt += self._interrupt
+        self.cbIpmInterrupt += self._interrupt
         self.setOptionValue('threads', 1)
         self.setOptionValue('random_seed', seed)
         self.setOptionValue('mip_rel_gap', 0.0)
@@ -175,6 +179,16 @@ class MixedIntegerProgram(highspy.Highs):  # type: ignore[misc]
         self.changeObjectiveOffset(objective.constant)
         self.changeObjectiveSense(sense)
 
+    def run_within(self, budget: time_budget.TimeBudget) -> None:
+        """Run HiGHS until the time is over."""
+        self._run_budget = budget
+        self.setOptionValue('time_limit', budget.wall_seconds())
+        self.run()
+
+    def _interrupt(self, event: highspy.HighsCallbackEvent) -> None:
+        if not self._run_budget.remaining():
+            event.interrupt()
+
     def _check_time(self) -> None:
         # Building a large program takes longer than solving many others.
         if not (self.columns + self._rows) % tuning.CHECK_INTERVAL:
@@ -213,29 +227,26 @@ def run(
     solver: MixedIntegerProgram,
     objective: Expression,
     sense: highspy.ObjSense,
-    seconds: float,
+    budget: time_budget.TimeBudget,
 ) -> SolveResult:
-    """Optimise a program within a time limit.
-
-    :param seconds: time limit
-    """
-    end = time.monotonic() + seconds
+    """Optimise a program until the time is over."""
     solver.pass_additions()
     solver.set_objective(objective, sense)
     is_large = solver.columns >= tuning.LARGE_PROGRAM
-    result = _run(solver, is_large, seconds)
+    result = _run(solver, is_large, budget)
     if is_large and result.status in _UNCONFIRMED:
-        result = _run(solver, False, end - time.monotonic())
+        result = _run(solver, False, budget)
     return result
 
 
 def _run(
-    solver: MixedIntegerProgram, is_large: bool, seconds: float
+    solver: MixedIntegerProgram,
+    is_large: bool,
+    budget: time_budget.TimeBudget,
 ) -> SolveResult:
     solver.setOptionValue('presolve', 'on' if is_large else 'off')
     solver.setOptionValue('mip_heuristic_run_feasibility_jump', is_large)
-    solver.setOptionValue('time_limit', max(0.0, seconds))
-    solver.run()
+    solver.run_within(budget)
     info = solver.getInfo()
     status = _STATUSES.get(solver.getModelStatus(), Status.UNKNOWN)
     has_solution = (

@@ -16,6 +16,7 @@ import numpy as np
 from nova_groupext.solver.arrays import Ints
 from nova_groupext.solver.exact import cost_levels
 from nova_groupext.solver.exact import cuts
+from nova_groupext.solver.exact import domain_choices
 from nova_groupext.solver.exact import expressions
 from nova_groupext.solver.exact import member_counts
 from nova_groupext.solver.exact import milp
@@ -62,8 +63,19 @@ class ExactSolver:
         self.is_proved = True
         self._incumbent: Solution | None = None
         self._cuts = cuts.Cuts(self.model)
-        for policy in problem.topology.policies:
-            if policy.strict:
+        self._add_strict_policies()
+
+    def _add_strict_policies(self) -> None:
+        policies = [p for p in self.problem.topology.policies if p.strict]
+        binding = [
+            each
+            for each in policies
+            if domain_choices.is_binding(self.model, each)
+        ]
+        for group in domain_choices.colocation_groups(self.problem, binding):
+            domain_choices.add_choice(self.model, group)
+        for policy in policies:
+            if policy not in binding:
                 policy_rows.add_strict(self.model, policy)
 
     @property
@@ -103,9 +115,7 @@ class ExactSolver:
 
     def find_any(self) -> milp.SolveResult:
         """Find a feasible plan, or prove that there is none."""
-        return self.optimise(
-            Expression(), ObjSense.kMinimize, self.budget.remaining()
-        )
+        return self.optimise(Expression(), ObjSense.kMinimize, self.budget)
 
     def place_members(self) -> milp.Status:
         """Maximise the number of placed members.
@@ -135,8 +145,8 @@ class ExactSolver:
     ) -> milp.Status:
         # Half of the time is for the cost, unless there is no plan yet.
         for share in shares:
-            seconds = self.budget.remaining() / share
-            result = self.optimise(placed, ObjSense.kMaximize, seconds)
+            budget = self.budget.slice(self.budget.remaining() / share)
+            result = self.optimise(placed, ObjSense.kMaximize, budget)
             if result.status is not milp.Status.UNKNOWN or self._incumbent:
                 break
         self._record_status(result)
@@ -200,21 +210,20 @@ class ExactSolver:
         self.model.add_row(preference >= reached - _SCORE_TOLERANCE)
 
     def optimise(
-        self, expression: Expression, sense: ObjSense, seconds: float
+        self,
+        expression: Expression,
+        sense: ObjSense,
+        budget: time_budget.TimeBudget,
     ) -> milp.SolveResult:
         """Optimise one objective; keep the plan unless it is worse.
 
         :param expression: the objective
-        :param seconds: time limit
         :raises RuntimeError: a solution has a violation besides capacity
         """
-        budget = time_budget.TimeBudget(seconds)
         program = self.model.variables
         while True:
             self._suggest_plan()
-            result = milp.run(
-                program.solver, expression, sense, budget.remaining()
-            )
+            result = milp.run(program.solver, expression, sense, budget)
             if result.status in (milp.Status.FOUND, milp.Status.UNKNOWN):
                 self.budget.expire()
             if not result.values:
@@ -248,7 +257,7 @@ class ExactSolver:
     def _improve(
         self, expression: Expression, sense: ObjSense
     ) -> milp.SolveResult:
-        result = self.optimise(expression, sense, self.budget.remaining())
+        result = self.optimise(expression, sense, self.budget)
         self._record_status(result)
         return result
 

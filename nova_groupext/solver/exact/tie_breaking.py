@@ -99,7 +99,7 @@ class _TieBreaker:
         result = exact.optimise(
             self.program.total(earlier, position),
             ObjSense.kMinimize,
-            exact.budget.remaining(),
+            exact.budget,
         )
         if exact.incumbent is not before:
             is_least = result.status is milp.Status.OPTIMAL

@@ -65,7 +65,7 @@ class Variables:
     ) -> None:
         self.problem = problem
         self.solver = milp.MixedIntegerProgram(problem.seed, budget)
-        self.arrays = host_arrays.HostArrays(problem)
+        self.arrays = host_arrays.of(problem)
         self.eq_classes = equivalence.equivalence_classes(problem)
         found = [self._options(each) for each in self.eq_classes]
         sizes = [len(each.hosts) for each in found]
@@ -186,7 +186,6 @@ class Variables:
 
     def _options(self, eq_class: EquivalenceClass) -> _Options:
         member_class = eq_class.member_class
-        size = len(eq_class.members)
         allowed = self._allowed(eq_class)
         special = [self.arrays.index[h] for h in member_class.alternatives]
         is_plain = allowed.copy()
@@ -196,12 +195,13 @@ class Variables:
         free = self.arrays.free_amounts([*request])[:, plain]
         needs = np.array([*request.values()], np.int64)[:, None]
         options = [(plain, np.zeros_like(plain), request)]
-        limits = [np.minimum(arrays.count_fits(free, needs), size)]
+        most = self._max_per_host(eq_class)
+        limits = [np.minimum(arrays.count_fits(free, needs), most)]
         for host in filter(allowed.__getitem__, special):
             name = self.arrays.ids[host]
             for number, each in enumerate(member_class.options(name)):
                 options.append((np.array([host]), np.array([number]), each))
-                fitting = self.problem.hosts[name].count_fits(each, size)
+                fitting = self.problem.hosts[name].count_fits(each, most)
                 limits.append(np.array([fitting]))
         hosts = arrays.concatenate(each[0] for each in options)
         numbers = arrays.concatenate(each[1] for each in options)
@@ -229,6 +229,17 @@ class Variables:
             allowed = allowed & (self.arrays.domains(level).numbers >= 0)
         return allowed
 
+    def _max_per_host(self, eq_class: EquivalenceClass) -> int:
+        """Return an upper bound on members of a class on one host."""
+        limits = (
+            policy.domain_limit
+            for policy in self.problem.topology.policies
+            if policy.strict and eq_class.members[0] in policy.paths
+        )
+        return min(
+            [len(eq_class.members), *(n for n in limits if n is not None)]
+        )
+
     def _add_capacity_rows(self) -> None:
         """Limit the used amount on each host that may be too small."""
         order = np.argsort(self.hosts, kind='stable')
@@ -243,6 +254,7 @@ class Variables:
             amounts = by_variable[order]
             free = self.arrays.free(resource)[hosts[starts]]
             most = np.add.reduceat(amounts * self.max_members[order], starts)
+            free = _round_rows(free, amounts * (most > free)[row_of], row_of)
             # Rounding by the solver is harmless for small whole numbers.
             step = np.maximum(np.gcd.reduceat(amounts, starts), 1)
             scale = np.maximum(1.0, free // step / _MAX_AMOUNT)
@@ -273,3 +285,23 @@ class Variables:
                 required = assumptions.count_required(self.problem, member_set)
                 own = np.array(optional[member_set.path], np.int64)
                 self.solver.add_row(self.total(own) >= required)
+
+
+def _round_rows(free: Ints, amounts: Ints, row_of: Ints) -> Ints:
+    """Round the free amounts of rows down to sums of their terms.
+
+    :param free: by row
+    :param amounts: of all terms; 0 does not count
+    :param row_of: number of the row of each
+    """
+    kinds, kind_of = np.unique(amounts, return_inverse=True)
+    has_kind = np.zeros((len(free), len(kinds)), bool)
+    has_kind[row_of, kind_of] = True
+    patterns, pattern_of = np.unique(has_kind, axis=0, return_inverse=True)
+    rounded = free.copy()
+    for number, pattern in enumerate(patterns):
+        present = set(kinds[pattern].tolist()) - {0}
+        if present:
+            same = pattern_of == number
+            rounded[same] = arrays.round_to_sums(free[same], present)
+    return rounded

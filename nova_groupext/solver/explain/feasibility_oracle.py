@@ -30,7 +30,6 @@ from nova_groupext.solver.search import feasible
 class Oracle:
     """Feasibility queries about one problem, with a cache of answers.
 
-    :ivar arrays: arrays that all bounds share
     :ivar is_cut_short: whether a query ended without an answer
     :ivar plan: plan that the last search under assumptions found, or None
     :ivar best_partial_plan: best partial plan of the last undecided search
@@ -44,7 +43,6 @@ class Oracle:
         self.is_cut_short = False
         self.plan: violations.Plan | None = None
         self.best_partial_plan: violations.Plan | None = None
-        self.arrays = host_arrays.HostArrays(problem)
         self._feasible: list[frozenset[Assumption]] = []
         self._infeasible: list[frozenset[Assumption]] = []
 
@@ -60,7 +58,7 @@ class Oracle:
         """Check whether bounds alone prove that assumptions have no plan."""
         assumed = frozenset(assumed)
         problem = assumptions.restrict_to(self.problem, assumed)
-        if bounds.prove_infeasible(problem, self.arrays) is None:
+        if bounds.prove_infeasible(problem) is None:
             return False
         self.record_infeasible(assumed)
         return True
@@ -71,7 +69,7 @@ class Oracle:
 
     def analyse(self, problem: problems.Problem) -> bounds.Analysis:
         """Compare the capacity that members need with what is free."""
-        analysis = bounds.analyse(problem, self.arrays)
+        analysis = bounds.analyse(problem)
         if analysis.proof is not None:
             self.record_infeasible(analysis.proof)
         return analysis
@@ -80,7 +78,8 @@ class Oracle:
         self, problem: problems.Problem, paths: Set[Path]
     ) -> set[HostId]:
         """Return the hosts that could take any one of some members."""
-        reduced = bounds.analyse(problem, self.arrays).reduced
+        reduced = bounds.analyse(problem).reduced
+        arrays = host_arrays.of(problem)
         classes = {
             id(reduced.class_of[path]): reduced.class_of[path]
             for path in paths & reduced.class_of.keys()
@@ -88,7 +87,7 @@ class Oracle:
         return {
             host
             for member_class in classes.values()
-            for host in self.arrays.hosts_with_capacity(member_class)
+            for host in arrays.hosts_with_capacity(member_class)
         }
 
     def find(
@@ -100,7 +99,7 @@ class Oracle:
         """
         if self.is_out_of_time():
             return feasibility.Verdict()
-        proof, _, reduced = bounds.analyse(problem, self.arrays)
+        proof, _, reduced = bounds.analyse(problem)
         if proof is not None:
             return feasibility.Verdict(is_infeasible=True)
         if quick_proofs.is_contradictory(problem, self.budget):
@@ -129,7 +128,7 @@ class Oracle:
 
     def is_problem_excluded(self, problem: problems.Problem) -> bool:
         """Check whether bounds prove that a problem has no plan."""
-        return bounds.prove_infeasible(problem, self.arrays) is not None
+        return bounds.prove_infeasible(problem) is not None
 
     def is_out_of_time(self) -> bool:
         """Check whether the time is over; if so, set is_cut_short."""

@@ -139,7 +139,7 @@ class MinimumSearch:
             middle = (lower + upper) // 2
             problem = make_relaxation(middle).apply(self._problem)
             problem = assumptions.restrict_to(problem, self.conflicts)
-            if bounds.prove_infeasible(problem, self._oracle.arrays) is None:
+            if bounds.prove_infeasible(problem) is None:
                 lower = middle
             else:
                 upper = middle

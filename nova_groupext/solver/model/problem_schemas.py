@@ -45,6 +45,11 @@ PROBLEM: Schema = {
             'minimum': 0,
             'maximum': MAX_TIME_LIMIT,
         },
+        'deadline': {
+            'type': 'number',
+            'minimum': 0,
+            'maximum': MAX_TIME_LIMIT,
+        },
         'seed': {'type': 'integer', 'minimum': 0, 'maximum': 2**31 - 1},
     },
     'required': ['version', 'levels', 'hosts', 'classes', 'topology'],

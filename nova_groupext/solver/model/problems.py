@@ -25,6 +25,9 @@ from nova_groupext.solver.model import problem_schemas
 
 DEFAULT_TIME_LIMIT = 30.0
 
+#: Seconds to wait for a second of processor time, on a busy machine.
+DEADLINE_FACTOR = 3.0
+
 #: Name of a class: of the problem file, or a tuple if derived from another.
 ClassName: TypeAlias = Hashable
 
@@ -81,7 +84,11 @@ class Problem:
     :ivar hosts: sorted by id
     :ivar pinned: hosts of the members that stay, outsiders included
     :ivar outsiders: hosts of placed members of other groups
-    :ivar time_limit: seconds
+    :ivar time_limit: seconds of processor time
+    :ivar deadline: seconds that the caller waits, by default
+        DEADLINE_FACTOR times the limit
+    :ivar shared: what is computed once for all problems derived from one, as
+        long as they have the same hosts
     """
 
     levels: tuple[Level, ...]
@@ -92,6 +99,17 @@ class Problem:
     outsiders: dict[Path, HostId]
     time_limit: float
     seed: int
+    deadline: float | None = None
+    shared: dict[str, Any] = dataclasses.field(
+        default_factory=dict, compare=False, repr=False
+    )
+
+    @property
+    def max_wait(self) -> float:
+        """Seconds after which the solver ends in any case."""
+        if self.deadline is None:
+            return DEADLINE_FACTOR * self.time_limit
+        return self.deadline
 
     @functools.cached_property
     def class_of(self) -> dict[Path, MemberClass]:
@@ -202,6 +220,7 @@ def parse(raw: Any) -> Problem:
         pinned={**outsiders, **pinned},
         outsiders=outsiders,
         time_limit=raw.get('time_limit', DEFAULT_TIME_LIMIT),
+        deadline=raw.get('deadline'),
         seed=int(raw.get('seed', 0)),
     )
 

@@ -200,6 +200,7 @@ def fix_others(
     return dataclasses.replace(
         problem,
         hosts=problems.without_used(problem.hosts, used),
+        shared={},
         pinned=fixed,
         topology=dataclasses.replace(tree, policies=policies),
     )

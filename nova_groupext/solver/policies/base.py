@@ -90,8 +90,8 @@ class Policy:
     is_pairwise: ClassVar[bool] = False
     #: Members that the policy does not cover count, and foreign consumers.
     is_exclusive: ClassVar[bool] = False
-    #: It is 0 only if all members share a domain; of a pairwise policy on a
-    #: relationship, if two parts have members.
+    #: It is 0 exactly if all members share a domain; of a pairwise policy on a
+    #: relationship, if two parts have members, else it is 0 in any case.
     binds_one_domain: ClassVar[bool] = False
     #: Among the end states of moves of several members, the worst violates it
     #: as the union of all does, which counts members wherever they may be.

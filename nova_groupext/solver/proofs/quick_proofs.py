@@ -1,58 +1,50 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Infeasibility proofs that are cheap enough to precede any search.
+"""Infeasibility proofs that are cheaper than the whole problem.
 
-Bounds compare required members with capacity. Member sets that need much of
-their capacity are solved as small subproblems, with the members that policies
-tie to them: a small one is quickly decided, where the whole problem would take
-minutes. Policies that may contradict one another are checked with unlimited
-capacity.
+Member sets that need much of their capacity are solved as small subproblems,
+with the members that policies tie to them: a small one is quickly decided,
+where the whole problem would take minutes. Policies that may contradict one
+another are checked with unlimited capacity.
 """
 
-from typing import NamedTuple
+from collections.abc import Mapping
 
 from nova_groupext.solver import bounds
 from nova_groupext.solver import tuning
+from nova_groupext.solver.aliases import Path
 from nova_groupext.solver.exact import feasibility
+from nova_groupext.solver.exact.feasibility import Verdict
 from nova_groupext.solver.model import assumptions
-from nova_groupext.solver.model import host_arrays
 from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import time_budget
-from nova_groupext.solver.model.assumptions import Assumption
 from nova_groupext.solver.proofs import capacity_relaxation
 from nova_groupext.solver.proofs import suspects
 
 
-class Proof(NamedTuple):
-    """Assumptions that have no plan by themselves.
-
-    :ivar stage: method: 'bounds', 'subproblem' or 'policy-conflict'
-    """
-
-    assumed: frozenset[Assumption]
-    stage: str
-
-
 def find(
-    problem: problems.Problem, budget: time_budget.TimeBudget
-) -> Proof | None:
-    """Search for a proof that there is no plan."""
-    arrays = host_arrays.HostArrays(problem)
-    proof, shares, _ = bounds.analyse(problem, arrays)
-    if proof is not None:
-        return Proof(proof, 'bounds')
+    problem: problems.Problem,
+    shares: Mapping[Path, float],
+    budget: time_budget.TimeBudget,
+) -> Verdict:
+    """Search for a proof that there is no plan.
+
+    :param shares: of bounds.Analysis
+    :returns: without a plan
+    """
     tight = [
         path for path, share in shares.items() if share >= tuning.TIGHT_SHARE
     ]
     tight.sort(key=lambda path: (-shares[path], path))
     tight = tight[: tuning.MAX_SUSPECTS]
     for assumed in suspects.neighbourhoods(problem, tight):
-        subproblem = assumptions.restrict_to(problem, assumed)
-        if _is_infeasible_subproblem(subproblem, arrays, budget):
-            return Proof(assumed, 'subproblem')
+        part = assumptions.restrict_to(problem, assumed)
+        reduced = bounds.analyse(part).reduced
+        if _is_infeasible(reduced, budget, tuning.SUSPECT_SECONDS):
+            return Verdict(None, True, 'subproblem', assumed)
     for assumed in suspects.conflicting_pairs(problem)[: tuning.MAX_SUSPECTS]:
         if is_contradictory(assumptions.restrict_to(problem, assumed), budget):
-            return Proof(assumed, 'policy-conflict')
-    return None
+            return Verdict(None, True, 'policy-conflict', assumed)
+    return Verdict()
 
 
 def is_contradictory(
@@ -74,17 +66,6 @@ def is_contradictory(
         capacity_relaxation.relax_capacity(problem),
         budget,
         tuning.CONTRADICTION_SECONDS,
-    )
-
-
-def _is_infeasible_subproblem(
-    problem: problems.Problem,
-    arrays: host_arrays.HostArrays,
-    budget: time_budget.TimeBudget,
-) -> bool:
-    proof, _, reduced = bounds.analyse(problem, arrays)
-    return proof is not None or _is_infeasible(
-        reduced, budget, tuning.SUSPECT_SECONDS
     )
 
 

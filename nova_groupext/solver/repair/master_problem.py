@@ -143,7 +143,7 @@ class DomainAssignment:
                 [c * n for c, n in zip(columns, costs, strict=True)]
             ),
             ObjSense.kMinimize,
-            self._solver.budget.remaining(),
+            self._solver.budget,
         )
         return {
             propagator: domain

@@ -40,6 +40,7 @@ class Reinsertion:
 
     :ivar best_partial_plan: largest partial plan so far, feasible except for
         the members it leaves out; None before the first
+    :ivar last_plan: plan at the end of the last run
     """
 
     def __init__(self, greedy):
@@ -47,7 +48,7 @@ class Reinsertion:
 
         :param greedy: squeaky_wheel.SqueakyWheel
         """
-        self.best_partial_plan = None
+        self.best_partial_plan = self.last_plan = None
         self._greedy = greedy
         self._master = None
 
@@ -72,6 +73,7 @@ class Reinsertion:
                 insertion.insert_by_ejection(to_insert, budget)
                 failures += 1
             self._record(insertion.plan)
+        self.last_plan = insertion.plan
         if insertion.unplaced or violations.find(
             self._greedy.problem, insertion.plan
         ):
@@ -256,7 +258,9 @@ class _Insertion:
         host_ids = self._assigned.state.matrices.hosts
         hosts = {}
         with self._assigned.unassigned(moving) as demand:
-            sampled = self._sampler.sample(demand, _RATIO)
+            sampled = self._sampler.sample(
+                demand, candidate_list.narrow(_RATIO)
+            )
             for eq_class, part in self._assigned.restrict_classes(
                 moving
             ).items():

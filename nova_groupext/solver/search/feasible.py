@@ -1,31 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
 """Search for any feasible plan.
 
-Greedy constructions come first: they take milliseconds. Reinsertion completes
-them with small integer programs, in turn with the integer program over a few
-hosts for each equivalence class, different ones each time. Only the integer
-program over all hosts proves that there is no plan.
+Greedy constructions come first: they take milliseconds. The integer program
+then decides all members at once, over the domains and hosts around the best
+partial plan: it mostly finds a plan soon or never, so it gets little time, and
+other hosts in the next turn. Repair inserts the members that constructions
+left out. In turn, the program runs over many domains and hosts, or over all.
 """
 
-import collections
+from collections.abc import Callable
 from collections.abc import Iterator
 import dataclasses
 import itertools
 
+import numpy as np
+
 from nova_groupext.solver import tuning
-from nova_groupext.solver.aliases import Path
+from nova_groupext.solver.construct import candidate_list
+from nova_groupext.solver.construct import partial_plan
 from nova_groupext.solver.construct import squeaky_wheel
 from nova_groupext.solver.exact import feasibility
+from nova_groupext.solver.exact.feasibility import Verdict
+from nova_groupext.solver.model import host_arrays
 from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import subproblem
-from nova_groupext.solver.model import time_budget
 from nova_groupext.solver.model import violations
+from nova_groupext.solver.model.equivalence import EquivalenceClass
+from nova_groupext.solver.model.time_budget import TimeBudget
 from nova_groupext.solver.repair import reinsertion
 
 
-def find(
-    problem: problems.Problem, budget: time_budget.TimeBudget
-) -> feasibility.Verdict:
+def find(problem: problems.Problem, budget: TimeBudget) -> Verdict:
     """Search for any feasible plan."""
     return FeasibilitySearch(problem, budget).find()
 
@@ -33,7 +38,7 @@ def find(
 def complete(
     problem: problems.Problem,
     plan: violations.Plan,
-    budget: time_budget.TimeBudget,
+    budget: TimeBudget,
     share: float,
 ) -> violations.Plan | None:
     """Search for a plan that completes another; prove nothing.
@@ -54,13 +59,7 @@ def complete(
         new_plan = greedy.run_iteration(heeds_soft=False, budget=budget)
         if new_plan is not None or not budget.remaining():
             return new_plan
-    unplaced = collections.defaultdict[Path, list[Path]](list)
-    for member in problem.topology.members:
-        if member.path not in plan.placement:
-            unplaced[member.member_set].append(member.path)
-    greedy.best_partial = squeaky_wheel.PartialPlan(
-        plan, list(unplaced.values())
-    )
+    greedy.best_partial = partial_plan.PartialPlan.of(problem, plan)
     repaired: violations.Plan | None = reinsertion.Reinsertion(greedy).run(
         budget.slice(budget.remaining() * share)
     )
@@ -73,151 +72,214 @@ class FeasibilitySearch:
     :ivar greedy: None if nothing to place
     """
 
-    def __init__(
-        self, problem: problems.Problem, budget: time_budget.TimeBudget
-    ) -> None:
+    def __init__(self, problem: problems.Problem, budget: TimeBudget) -> None:
         self._problem = problem
         self._budget = budget
         self.greedy: squeaky_wheel.SqueakyWheel | None = None
-        self._search: _Search | None = None
+        self._steps: _Steps | None = None
         if problem.hosts and problem.movable:
             self.greedy = squeaky_wheel.SqueakyWheel(problem)
-            self._search = _Search(self.greedy, budget)
+            self._steps = _Steps(self.greedy, budget)
 
-    def construct_once(self) -> feasibility.Verdict:
-        """Run one construction without soft policies on a small problem."""
-        if self._search is None:
-            return feasibility.Verdict()
-        return self._search.construct_once()
+    def construct_once(self) -> Verdict:
+        """Run one construction, unless that takes longer than bounds."""
+        if (
+            self._steps is None
+            or self._steps.variables > tuning.MAX_FAST_VARIABLES
+        ):
+            return Verdict()
+        return self._steps.construct(1)
 
-    def find(self) -> feasibility.Verdict:
-        """Search until there is a verdict or the time is over."""
-        if self._search is None:
+    def find(
+        self,
+        narrowed: problems.Problem | None = None,
+        prove: Callable[[], Verdict] = Verdict,
+    ) -> Verdict:
+        """Search until there is a verdict or the time is over.
+
+        :param narrowed: problem with the same plans and fewer hosts
+        :param prove: function that searches for a cheaper proof that there is
+            no plan
+        """
+        if self._steps is None:
             return feasibility.solve(self._problem, self._budget)
-        return self._search.find()
+        if narrowed is not None:
+            self._steps.narrow(narrowed)
+        for verdict in self._run(self._steps, prove):
+            if verdict.is_final:
+                break
+        return dataclasses.replace(
+            verdict, best_partial_plan=self._steps.best_partial_plan
+        )
+
+    def _run(
+        self, steps: '_Steps', prove: Callable[[], Verdict]
+    ) -> Iterator[Verdict]:
+        """Run the steps of the search, and yield their verdicts."""
+        yield steps.construct()
+        yield steps.solve_first()
+        yield prove()
+        while self._budget.remaining():
+            yield steps.repair()
+            yield steps.solve_part()
+            yield steps.construct()
+            yield steps.solve_part()
 
 
-class _Search:
-    """Search for a plan that alternates between several methods."""
+class _Steps:
+    """Steps of a search.
+
+    :ivar variables: number of variables of the program over all hosts
+    """
 
     def __init__(
-        self,
-        greedy: squeaky_wheel.SqueakyWheel,
-        budget: time_budget.TimeBudget,
+        self, greedy: squeaky_wheel.SqueakyWheel, budget: TimeBudget
     ) -> None:
-        self.problem = greedy.problem
-        self.budget = budget
-        self.greedy = greedy
+        self._greedy = greedy
+        self._budget = budget
+        self.variables = greedy.variable_count
+        self._problem = greedy.problem
+        self._constructions = itertools.count()
+        self._parts = itertools.count()
+        self._near = 1.0
+        self._wide: float = tuning.WIDE
+        self._partial_plan: violations.Plan | None = None
         self._reinsertion = reinsertion.Reinsertion(greedy)
-        self._ratio = tuning.INITIAL_RATIO
+        self._seconds_of_all: float = tuning.ALL_SECONDS
 
-    def construct_once(self) -> feasibility.Verdict:
-        if self.greedy.variable_count > tuning.MAX_FAST_VARIABLES:
-            return feasibility.Verdict()
-        plan = self.greedy.run_iteration(False, self._construction_budget())
-        return feasibility.Verdict(plan, stage='greedy')
+    def narrow(self, problem: problems.Problem) -> None:
+        """Use fewer hosts in programs.
 
-    def find(self) -> feasibility.Verdict:
-        verdict = self._construct()
-        for method in (
-            self._solve_quickly,
-            self._alternate,
-            self._solve_all_hosts,
-        ):
-            if verdict.plan is None and not verdict.is_infeasible:
-                verdict = method(self.budget)
-        return dataclasses.replace(
-            verdict, best_partial_plan=self._reinsertion.best_partial_plan
-        )
-
-    def _solve_quickly(
-        self, budget: time_budget.TimeBudget
-    ) -> feasibility.Verdict:
-        """Run the integer program over all hosts if it is mostly fast."""
-        if self.greedy.variable_count > tuning.SMALL_VARIABLES:
-            return feasibility.Verdict()
-        return self._solve_all_hosts(budget.slice(tuning.QUICK_SECONDS))
-
-    def _solve_all_hosts(
-        self, budget: time_budget.TimeBudget
-    ) -> feasibility.Verdict:
-        if feasibility.has_time_for(self.greedy.variable_count, budget):
-            return feasibility.solve(self.problem, budget)
-        return feasibility.Verdict()
-
-    def _alternate(
-        self, budget: time_budget.TimeBudget
-    ) -> feasibility.Verdict:
-        """Alternate reinsertion, integer program and constructions."""
-        rest = budget.slice(
-            budget.remaining() * (1 - tuning.ALTERNATION_SHARE)
-        )
-        if feasibility.has_time_for(self.greedy.variable_count, rest):
-            budget = budget.slice(
-                budget.remaining() * tuning.ALTERNATION_SHARE
-            )
-        for number in itertools.count():
-            for verdict in self._run_round(number, budget):
-                if verdict.plan is not None or verdict.is_infeasible:
-                    return verdict
-            if not budget.remaining():
-                break
-        return feasibility.Verdict()
-
-    def _run_round(
-        self, number: int, budget: time_budget.TimeBudget
-    ) -> Iterator[feasibility.Verdict]:
-        yield self._reinsert(budget)
-        yield self._solve_some_hosts(number, budget)
-        yield self._construct()
-
-    def _construct(self) -> feasibility.Verdict:
-        """Return the first plan of some constructions, as a verdict.
-
-        Every other one respects soft policies: the first and third if the
-        problem is small, else the second and fourth; none if it is very large.
+        :param problem: problem with the same plans
         """
-        variable_count = self.greedy.variable_count
-        for number in range(tuning.CONSTRUCTIONS):
+        self._problem = problem
+        arrays = host_arrays.of(problem)
+        self.variables = sum(
+            int(np.count_nonzero(arrays.max_members(self._class_of(eq_class))))
+            for eq_class in self._greedy.state.eq_classes
+        )
+
+    def _class_of(self, eq_class: EquivalenceClass) -> problems.MemberClass:
+        return self._problem.class_of[eq_class.members[0]]
+
+    def construct(self, number: int | None = None) -> Verdict:
+        """Return the first plan of some constructions.
+
+        Every other one respects soft policies, unless the problem is large.
+        """
+        plan = None
+        for _ in range(number or tuning.CONSTRUCTIONS):
             heeds_soft = (
-                variable_count <= tuning.MAX_SOFT_VARIABLES
-                and number % 2 == (variable_count > tuning.MAX_FAST_VARIABLES)
+                next(self._constructions) % 2 == 1
+                and self.variables <= tuning.MAX_SOFT_VARIABLES
             )
-            plan = self.greedy.run_iteration(
+            plan = self._greedy.run_iteration(
                 heeds_soft, self._construction_budget()
             )
-            if plan is not None or not self.budget.remaining():
+            if plan is not None or not self._budget.remaining():
                 break
-        return feasibility.Verdict(plan, stage='greedy')
+        if self._greedy.best_partial is not None:
+            self._partial_plan = self._greedy.best_partial.plan
+        return Verdict(plan, stage='greedy')
 
-    def _construction_budget(self) -> time_budget.TimeBudget:
+    def _construction_budget(self) -> TimeBudget:
         """Return one construction's budget; it may exceed the time limit."""
         seconds = max(
             tuning.MIN_CONSTRUCTION_SECONDS,
-            self.budget.remaining() * tuning.CONSTRUCTION_SHARE,
+            self._budget.remaining() * tuning.CONSTRUCTION_SHARE,
         )
-        return time_budget.TimeBudget(seconds, self.budget)
+        return self._budget.beyond(seconds)
 
-    def _reinsert(self, budget: time_budget.TimeBudget) -> feasibility.Verdict:
-        plan = self._reinsertion.run(budget)
+    def solve_first(self) -> Verdict:
+        """Run the program over all hosts if it is mostly fast, or a part."""
+        if self.variables > tuning.SMALL_VARIABLES:
+            return self.solve_part()
+        return feasibility.solve(
+            self._problem, self._budget.slice(tuning.QUICK_SECONDS)
+        )
+
+    def repair(self) -> Verdict:
+        """Insert what the best of the latest constructions left out."""
+        partial = self._greedy.best_partial
+        if partial is None:
+            return Verdict()
+        seconds = self._budget.remaining() * tuning.REPAIR_SHARE
+        plan = self._reinsertion.run(self._budget.slice(seconds))
+        self._partial_plan = self._reinsertion.last_plan
         # Later constructions compete only with one another.
-        self.greedy.best_partial = None
-        return feasibility.Verdict(plan, stage='repair')
+        self._greedy.best_partial = None
+        return Verdict(plan, stage='repair')
 
-    def _solve_some_hosts(
-        self, number: int, budget: time_budget.TimeBudget
-    ) -> feasibility.Verdict:
-        if number in tuning.ALL_HOSTS_ROUNDS:
-            part_budget = budget.slice(
-                budget.remaining() * tuning.ALL_HOSTS_SHARE
+    @property
+    def best_partial_plan(self) -> violations.Plan | None:
+        """Largest partial plan so far."""
+        found: violations.Plan | None = self._reinsertion.best_partial_plan
+        return found
+
+    def solve_part(self) -> Verdict:
+        """Run the integer program over some hosts, or in turn over all."""
+        number = next(self._parts)
+        turn = self._turn_of_all()
+        if turn and number % turn == turn - 1:
+            return self._solve_all()
+        return self._solve_wide() if number % 3 == 2 else self._solve_near()
+
+    def _turn_of_all(self) -> int:
+        """Return the number of programs of which one is over all hosts."""
+        if self.variables <= tuning.SMALL_VARIABLES:
+            return 1
+        if self.variables <= tuning.MAX_TURN_VARIABLES:
+            return 2
+        if self.variables <= tuning.MAX_EXACT_VARIABLES:
+            return tuning.RARE_TURN
+        return 0
+
+    def _solve_all(self) -> Verdict:
+        seconds = max(
+            self._seconds_of_all, self.variables * tuning.SECONDS_PER_VARIABLE
+        )
+        self._seconds_of_all = 2 * seconds
+        return feasibility.solve(self._problem, self._budget.slice(seconds))
+
+    def _solve_near(self) -> Verdict:
+        """Run the program over few hosts around the latest partial plan."""
+        return self._solve_some(self._near, self._partial_plan)
+
+    def _solve_wide(self) -> Verdict:
+        """Run the program over many domains and hosts."""
+        verdict = self._solve_some(self._wide)
+        self._wide *= tuning.PART_GROWTH
+        return verdict
+
+    def _solve_some(
+        self, width: float, plan: violations.Plan | None = None
+    ) -> Verdict:
+        self._greedy.find_all_fitting(
+            self._budget.slice(tuning.FITTING_SECONDS)
+        )
+        while True:
+            sampled = self._greedy.sample_hosts(
+                candidate_list.of_part(width), plan=plan
             )
-            return self._solve_all_hosts(part_budget)
-        hosts = self.greedy.sample_hosts(self._ratio)
-        part = subproblem.restrict_hosts(self.problem, hosts)
-        verdict = feasibility.solve(part, budget.slice(tuning.SAMPLE_SECONDS))
-        if verdict.is_infeasible:
-            # Infeasible over these hosts only: sample more of them next time.
-            self._ratio = min(tuning.MAX_RATIO, self._ratio * 1.5)
+            hosts = {
+                eq_class: self._class_of(eq_class).hosts.intersection(names)
+                for eq_class, names in sampled.items()
+            }
+            variables = sum(map(len, hosts.values()))
+            if variables <= tuning.MAX_PART_VARIABLES or width <= 1:
+                break
+            width /= 2
+        if variables >= tuning.MAX_PART_SHARE * self.variables:
+            return self._solve_all()
+        seconds = max(
+            tuning.PART_SECONDS, variables * tuning.SECONDS_PER_VARIABLE
+        )
+        verdict = feasibility.solve(
+            subproblem.restrict_hosts(self._problem, hosts),
+            self._budget.slice(seconds),
+        )
+        if verdict.is_infeasible and plan is not None:
+            self._near *= tuning.PART_GROWTH
         return dataclasses.replace(
             verdict, is_infeasible=False, stage='restricted'
         )

@@ -198,7 +198,9 @@ class _LocalSearch:
         current = {placement[path] for path in moving if path in placement}
         self._assigned.apply(self.incumbent.plan)
         with self._assigned.unassigned(moving) as demand:
-            sampled = self._sampler.sample(demand, tuning.NEIGHBOURHOOD_RATIO)
+            sampled = self._sampler.sample(
+                demand, candidate_list.narrow(tuning.NEIGHBOURHOOD_RATIO)
+            )
             return {
                 part: {
                     *sampled[eq_class],

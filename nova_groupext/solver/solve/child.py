@@ -21,8 +21,8 @@ from nova_groupext.solver.solve import piped_process
 #: Address space of a child, in bytes.
 MEMORY_LIMIT = 2 * 1024**3
 
-#: Seconds over the time limit after which the parent kills a child.
-GRACE = 10.0
+#: Seconds over the deadline after which the parent kills a child.
+GRACE = 1.0
 
 # Exits of libraries that cannot allocate memory.
 _ALLOCATION_FAILURES = ('ended with status 1', 'ended by signal SIGABRT')
@@ -36,9 +36,9 @@ def run(
 ) -> answers.Answer:
     """Solve a problem in a child process.
 
-    :param problem: its time limit binds the child
+    :param problem: its time limit and deadline bind the child
     :param memory_limit: bytes of address space
-    :param grace: seconds over the time limit until the child is killed
+    :param grace: seconds over the deadline until the child is killed
     :param on_answer: called with every answer as it arrives
     :returns: its stats contain the reason if the child failed
     """
@@ -68,7 +68,7 @@ class Solver(piped_process.PipedProcess):
     ) -> answers.Answer:
         """Solve one problem, as run() does; call this only once."""
         best = answers.undecided({'stage': 'start', 'cut_short': True})
-        for result in self.results(problem.time_limit + grace, problem):
+        for result in self.results(problem.max_wait + grace, problem):
             best = answers.Answer(**result)
             if on_answer:
                 on_answer(best)

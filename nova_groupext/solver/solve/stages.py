@@ -3,6 +3,7 @@
 
 from collections.abc import Iterator
 
+from nova_groupext.solver import bounds
 from nova_groupext.solver import explain
 from nova_groupext.solver.model import answer_parts
 from nova_groupext.solver.model import answers
@@ -29,18 +30,23 @@ def search(problem: problems.Problem) -> Iterator[answers.Answer]:
 
     :returns: one answer at least
     """
-    budget = time_budget.TimeBudget(problem.time_limit)
+    budget = time_budget.WorkBudget(
+        problem.time_limit, deadline=problem.max_wait
+    )
     merged = merging.merge_equivalent(problem)
     feasibility_search = feasible.FeasibilitySearch(merged, budget)
     verdict = feasibility_search.construct_once()
     if verdict.plan is None:
-        proof = quick_proofs.find(merged, budget)
-        if proof is not None:
+        analysis = bounds.analyse(merged)
+        if analysis.proof is not None:
             yield from _refuse(
-                problem, budget, {'stage': proof.stage}, proof.assumed
+                problem, budget, {'stage': 'bounds'}, analysis.proof
             )
             return
-        verdict = feasibility_search.find()
+        verdict = feasibility_search.find(
+            analysis.reduced,
+            lambda: quick_proofs.find(merged, analysis.shares, budget),
+        )
     stats: answer_parts.Stats = {
         'stage': verdict.stage,
         'cut_short': not verdict.is_infeasible,
@@ -54,7 +60,7 @@ def search(problem: problems.Problem) -> Iterator[answers.Answer]:
         ):
             yield best.answer(problem, {**stats, **stage})
     elif verdict.is_infeasible:
-        yield from _refuse(problem, budget, stats)
+        yield from _refuse(problem, budget, stats, verdict.assumed)
     else:
         yield answers.undecided(stats)
 

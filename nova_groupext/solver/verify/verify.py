@@ -31,7 +31,9 @@ def findings(
 
     :param problem: its time limit applies
     """
-    budget = time_budget.TimeBudget(problem.time_limit)
+    budget = time_budget.WorkBudget(
+        problem.time_limit, deadline=problem.max_wait
+    )
     yield from _misplaced_parts(answer)
     if answer.status == 'placed':
         yield from placed.findings(problem, answer)

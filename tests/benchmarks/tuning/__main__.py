@@ -42,10 +42,9 @@ def main(argv=None):
     if options.programs:
         _show_programs()
         return
-    with cases.processor_clock():
-        for name in options.number or measurements.MEASUREMENTS:
-            measure = _show_uses if options.uses else _show_results
-            measure(name, measurements.MEASUREMENTS[name])
+    for name in options.number or measurements.MEASUREMENTS:
+        measure = _show_uses if options.uses else _show_results
+        measure(name, measurements.MEASUREMENTS[name])
 
 
 def _show_results(name, measurement):

@@ -5,19 +5,16 @@ All time limits count processor time here, so that other processes take nothing
 of them.
 """
 
-import contextlib
 import dataclasses
 import functools
 import pickle
 import time
-import types
 from typing import NamedTuple
-from unittest import mock
 
+from nova_groupext.solver import bounds
 from nova_groupext.solver.construct import squeaky_wheel
 
 # The first case must not include the time of the solver's late imports.
-from nova_groupext.solver.exact import milp
 from nova_groupext.solver.exact import objectives
 from nova_groupext.solver.exact import tie_breaking  # noqa: F401
 from nova_groupext.solver.model import merging
@@ -32,8 +29,6 @@ from tests.benchmarks.tuning import built
 
 # Seconds that no case takes.
 _NO_LIMIT = 3600
-
-_CLOCK = types.SimpleNamespace(monotonic=time.process_time)
 
 
 class Result(NamedTuple):
@@ -55,39 +50,6 @@ class Result(NamedTuple):
     score: float | None = None
     relaxations: int = 0
     answer: object = None
-
-
-@contextlib.contextmanager
-def processor_clock():
-    """Make all time limits of the solver count processor time."""
-    run = milp._run
-
-    def run_with_limit(solver, is_large, seconds):
-        end = time.process_time() + seconds
-
-        def check(event):
-            if time.process_time() > end:
-                event.interrupt()
-
-        events = (
-            solver.cbMipInterrupt,
-            solver.cbSimplexInterrupt,
-            solver.cbIpmInterrupt,
-        )
-        for event in events:
-            event.subscribe(check)
-        try:
-            return run(solver, is_large, _NO_LIMIT if seconds > 0 else 0)
-        finally:
-            for event in events:
-                event.unsubscribe(check)
-
-    with (
-        mock.patch.object(time_budget, 'time', _CLOCK),
-        mock.patch.object(milp, 'time', _CLOCK),
-        mock.patch.object(milp, '_run', run_with_limit),
-    ):
-        yield
 
 
 def _problem(source, seconds):
@@ -167,11 +129,14 @@ class Prove:
         """Return the Result."""
         problem = _problem(self.source, self.seconds)
         start = time.process_time()
-        proof = quick_proofs.find(
-            problem, time_budget.TimeBudget(self.seconds)
-        )
+        analysis = bounds.analyse(problem)
+        is_proved = analysis.proof is not None
+        if not is_proved:
+            budget = time_budget.WorkBudget(self.seconds)
+            verdict = quick_proofs.find(problem, analysis.shares, budget)
+            is_proved = verdict.is_infeasible
         seconds = time.process_time() - start
-        return Result(seconds, seconds, proof is not None, answer=proof)
+        return Result(seconds, seconds, is_proved, answer=is_proved)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -41,7 +41,7 @@ class Number:
     def __init__(self, name):
         """Find a number.
 
-        :param name: such as ``MAX_RATIO`` or ``ALL_HOSTS_ROUNDS[1]``
+        :param name: such as ``PART_SECONDS`` or ``RELAXATION_SECONDS[2]``
         """
         self.attribute, index = _NAME.fullmatch(name).groups()
         self._index = None if index is None else int(index)
@@ -229,7 +229,17 @@ MEASUREMENTS = {
             Solve(_fits(200, 60, 'topology', 0.9, 0), 3),
         )
     ),
-    'SECONDS_PER_ASSIGNMENT': Measurement(
+    'PART_CAPACITY': Measurement(_ALTERNATING),
+    'PART_DOMAINS': Measurement(_ALTERNATING),
+    'PART_RANDOM_DOMAINS': Measurement(_ALTERNATING, (0, 2)),
+    'MAX_TURN_VARIABLES': Measurement(_ALTERNATING),
+    'RARE_TURN': Measurement(_ALTERNATING),
+    'PART_LARGE_DOMAINS': Measurement(_ALTERNATING, (2, 3)),
+    'WIDE': Measurement(_ALTERNATING),
+    'MAX_PART_VARIABLES': Measurement(_ALTERNATING),
+    'REPAIR_SHARE': Measurement(_ALTERNATING),
+    'FITTING_SECONDS': Measurement(_ALTERNATING),
+    'SECONDS_PER_VARIABLE': Measurement(
         (
             *_ALTERNATING,
             cases.first(_fits(200, 60, 'scarce', 0.95, 2), 4),
@@ -265,13 +275,10 @@ MEASUREMENTS = {
     ),
     'SMALL_VARIABLES': Measurement(_SMALL),
     'QUICK_SECONDS': Measurement((*_HARD[1:4], _REFUSED[1], _REFUSED[3])),
-    'ALTERNATION_SHARE': Measurement(_ALTERNATING),
-    'ALL_HOSTS_ROUNDS[0]': Measurement(_ALTERNATING),
-    'ALL_HOSTS_ROUNDS[1]': Measurement(_ALTERNATING),
-    'ALL_HOSTS_SHARE': Measurement(_ALTERNATING),
-    'SAMPLE_SECONDS': Measurement(_ALTERNATING),
-    'INITIAL_RATIO': Measurement((*_ALTERNATING[:2], *_HARD[4:7])),
-    'MAX_RATIO': Measurement(_ALTERNATING),
+    'PART_SECONDS': Measurement(_ALTERNATING),
+    'ALL_SECONDS': Measurement(_ALTERNATING),
+    'PART_GROWTH': Measurement(_ALTERNATING, (1.3, 2.5)),
+    'MAX_PART_SHARE': Measurement(_ALTERNATING, (0.5, 0.8)),
     'MORE_CONSTRUCTIONS': Measurement(_IMPROVED),
     'SMALL_EXACT_SHARE': Measurement(
         (
@@ -299,10 +306,10 @@ MEASUREMENTS = {
         ),
         (5, 10),
     ),
-    'NEIGHBOURHOOD_RATIO': Measurement(_IMPROVED),
     'MAX_TARGET_DOMAINS': Measurement(_IMPROVED),
     'ALL_DOMAINS_PROBABILITY': Measurement(_IMPROVED),
     'TARGET_HOSTS': Measurement(_IMPROVED),
+    'NEIGHBOURHOOD_RATIO': Measurement(_IMPROVED),
     'PREFERRED_HOSTS': Measurement(_FEW_MEMBERS),
     'CONFLICT_SHARE': Measurement(_REFUSED),
     'RELAXATION_SECONDS[0]': Measurement(_REFUSED_SLOWLY),

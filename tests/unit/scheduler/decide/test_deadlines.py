@@ -12,6 +12,9 @@ from nova_groupext.db import models
 from nova_groupext.scheduler.decide import deadlines
 from tests import fixtures as test_fixtures
 from tests import groups
+from tests.unit.solver import builders
+
+PROBLEM = builders.problem(builders.racks(a=(1,)), builders.group(w=1))
 
 
 class TestDeadline(base.BaseTestCase):
@@ -48,7 +51,7 @@ class TestDeadline(base.BaseTestCase):
         error = self.assertRaises(exception.OutOfTime, deadline.check)
 
         self.assertIn('60 seconds', str(error))
-        self.assertRaises(exception.OutOfTime, deadline.for_deciding)
+        self.assertRaises(exception.OutOfTime, deadline.limit, PROBLEM)
 
     def test_a_lease_is_renewed_before_it_ends(self):
         quarter = self.lease.seconds / 4
@@ -87,16 +90,21 @@ class TestDeadline(base.BaseTestCase):
         self.now = 160
         self.assertRaises(exception.OutOfTime, deadline.check)
 
-    def test_time_for_deciding_leaves_time_to_hold(self):
-        deadline = self.deadline(100)
-        self.assertEqual(60, deadline.for_deciding())
+    def limits(self, deadline):
+        """Return the deadline and the limit of a decision."""
+        problem = deadline.limit(PROBLEM)
+        return problem.deadline, problem.time_limit
+
+    def test_decision_leaves_time_to_hold_its_plan(self):
+        deadline = self.deadline(90)
+        self.assertEqual((54, 30), self.limits(deadline))
         self.now = 50
-        self.assertEqual(30, deadline.for_deciding())
+        self.assertEqual((24, 24), self.limits(deadline))
         self.lease.seconds = 40
-        self.assertEqual(20, deadline.for_deciding())
+        self.assertEqual((20, 20), self.limits(deadline))
 
     def test_deadline_works_without_a_lease(self):
         self.lease = None
-        deadline = self.deadline(10)
+        deadline = self.deadline(30)
         deadline.check()
-        self.assertEqual(6, deadline.for_deciding())
+        self.assertEqual((18, 10), self.limits(deadline))

@@ -7,6 +7,7 @@ from oslotest import base
 from nova_groupext.solver.construct import candidate_list
 from nova_groupext.solver.construct import domain_ranking
 from nova_groupext.solver.construct import search_state
+from nova_groupext.solver.model import violations
 from tests.unit.solver import builders
 from tests.unit.solver.builders import group
 from tests.unit.solver.builders import policy
@@ -18,8 +19,11 @@ class SearchStateCase(base.BaseTestCase):
         problem = builders.problem(hosts, topology, classes, **others)
         return search_state.SearchState(problem)
 
-    def sample(self, state, ratio=2.0, seed=0):
+    def sample(self, state, ratio=2.0, seed=0, plan=None, **width):
         """Return {first member: ids of the hosts sampled for its class}."""
+        width = candidate_list.CandidateLimits(
+            **{'capacity': ratio, 'tightest': 2, **width}
+        )
         sampler = candidate_list.HostSampler(
             state, np.random.default_rng(seed)
         )
@@ -28,7 +32,7 @@ class SearchStateCase(base.BaseTestCase):
         }
         return {
             eq_class.members[0]: sorted(hosts)
-            for eq_class, hosts in sampler.sample(demand, ratio).items()
+            for eq_class, hosts in sampler.sample(demand, width, plan).items()
         }
 
 
@@ -103,6 +107,65 @@ class TestSample(SearchStateCase):
         sampled = self.sample(state)['w-0']
         self.assertGreater(len(sampled), 1)
         self.assertLess(len(sampled), 12)
+
+    def domains(self, zones, **width):
+        """Return racks that are sampled for members that share one.
+
+        :param zones: number of racks by zone
+        """
+        hosts = [
+            builders.host(f'{zone}{n}', f'r{zone}{n}', zone, cpu=4 + n)
+            for zone, number in zones.items()
+            for n in range(number)
+        ]
+        state = self.make(hosts, group([policy('affinity', 'rack')], w=3))
+        return self.sample(state, **width)['w-0']
+
+    def test_random_domains_join_the_tightest(self):
+        found = self.domains({'z': 20}, tightest=3, random=4)
+        self.assertEqual(7, len(found))
+        self.assertLess(
+            4, len({*found, *self.domains({'z': 20}, tightest=3, random=1)})
+        )
+
+    def test_large_domains_are_limited(self):
+        rows = {'a': (8, 8), 'b': (8, 8), 'c': (8, 8)}
+        state = self.make(
+            racks(**rows), group([policy('affinity', 'rack')], w=3)
+        )
+        for large in (1, 2, 3):
+            sampled = self.sample(state, large=large)['w-0']
+            self.assertEqual(large, len({name[0] for name in sampled}))
+
+    def test_members_of_one_large_domain_get_hosts_in_each(self):
+        rows = {'a': [8] * 30, 'b': [8] * 30}
+        state = self.make(
+            racks(**rows), group([policy('affinity', 'rack')], w=8)
+        )
+        sampled = self.sample(state, large=2)['w-0']
+        for rack in 'ab':
+            inside = [name for name in sampled if name[0] == rack]
+            self.assertTrue(2 <= len(inside) < 30, inside)
+
+    def test_hosts_and_domains_of_a_plan_are_sampled(self):
+        small = {f'r{number:02}': [4] * 9 for number in range(40)}
+        for rows, host in (({'a': [8] * 200}, 'a77'), (small, 'r337')):
+            state = self.make(
+                racks(**rows), group([policy('affinity', 'rack')], w=3)
+            )
+            plan = violations.Plan({'w-1': host}, {})
+            for seed in range(5):
+                found = self.sample(state, seed=seed, plan=plan)['w-0']
+                self.assertIn(host, found)
+
+    def test_large_domain_of_a_plan_comes_first(self):
+        rows = {'a': (3,), 'b': (9,)}
+        state = self.make(
+            racks(**rows), group([policy('affinity', 'rack')], w=3)
+        )
+        for host in ('a1', 'b1'):
+            plan = violations.Plan({'w-1': host}, {})
+            self.assertEqual([host], self.sample(state, plan=plan)['w-0'])
 
     def test_same_seed_samples_the_same_hosts(self):
         state = self.make(racks(a=[3] * 40), group(w=4))

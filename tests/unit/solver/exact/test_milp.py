@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mixed integer programs, solved by HiGHS."""
 
+import time
+
 import fixtures
 from highspy import ObjSense
 from oslotest import base
@@ -29,6 +31,11 @@ def knapsack(size, seed=0):
     return solver, worth
 
 
+def maximise(solver, objective, seconds):
+    budget = time_budget.TimeBudget(seconds)
+    return milp.run(solver, objective, ObjSense.kMaximize, budget)
+
+
 class TestRun(base.BaseTestCase):
     """Programs without and with the options for large ones."""
 
@@ -43,7 +50,8 @@ class TestRun(base.BaseTestCase):
 
     def run_(self, objective=None, sense=ObjSense.kMinimize, seconds=60):
         objective = expressions.total([]) if objective is None else objective
-        return milp.run(self.solver, objective, sense, seconds)
+        budget = time_budget.TimeBudget(seconds)
+        return milp.run(self.solver, objective, sense, budget)
 
     def test_optimum_has_integer_values(self):
         first, second = self.solver.add_integer(9), self.solver.add_integer(9)
@@ -101,15 +109,36 @@ class TestRunLarge(TestRun):
 class TestTime(base.BaseTestCase):
     def test_time_limit_of_0_proves_nothing(self):
         solver, worth = knapsack(60)
-        result = milp.run(solver, worth, ObjSense.kMaximize, 0)
+        result = maximise(solver, worth, 0)
         self.assertIn(result.status, (milp.Status.UNKNOWN, milp.Status.FOUND))
 
     def test_known_solution_is_kept_without_time(self):
         solver, worth = knapsack(60)
         solver.pass_additions()
         solver.setSolution(1, [0], [0])
-        result = milp.run(solver, worth, ObjSense.kMaximize, 0)
+        result = maximise(solver, worth, 0)
         self.assertIsNot(milp.Status.INFEASIBLE, result.status)
+
+    def test_end_of_the_budget_interrupts_a_run(self):
+        # HiGHS's own limit would let it run much longer.
+        solver, worth = knapsack(60)
+        budget = time_budget.TimeBudget(0.2)
+        self.useFixture(
+            fixtures.MockPatchObject(budget, 'wall_seconds', lambda: 60)
+        )
+        began = time.monotonic()
+        milp.run(solver, worth, ObjSense.kMaximize, budget)
+        self.assertLess(time.monotonic() - began, 10)
+
+    def test_own_limit_of_highs_ends_a_run_that_asks_for_no_time(self):
+        solver, worth = knapsack(60)
+        budget = time_budget.TimeBudget(60)
+        self.useFixture(
+            fixtures.MockPatchObject(budget, 'wall_seconds', lambda: 0.2)
+        )
+        began = time.monotonic()
+        milp.run(solver, worth, ObjSense.kMaximize, budget)
+        self.assertLess(time.monotonic() - began, 10)
 
 
 class TestSeed(base.BaseTestCase):
@@ -117,7 +146,7 @@ class TestSeed(base.BaseTestCase):
         found = []
         for _ in range(2):
             solver, worth = knapsack(15, seed=7)
-            result = milp.run(solver, worth, ObjSense.kMaximize, 60)
+            result = maximise(solver, worth, 60)
             self.assertIs(milp.Status.OPTIMAL, result.status)
             found.append(result.values)
         self.assertEqual(*found)
@@ -126,7 +155,7 @@ class TestSeed(base.BaseTestCase):
         bounds = set()
         for seed in range(3):
             solver, worth = knapsack(12, seed)
-            result = milp.run(solver, worth, ObjSense.kMaximize, 60)
+            result = maximise(solver, worth, 60)
             bounds.add(round(result.bound, 6))
         self.assertEqual(1, len(bounds))
 

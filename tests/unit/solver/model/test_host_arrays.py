@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hosts as arrays: domains, free amounts, how many members fit."""
 
+import dataclasses
+
 import numpy as np
 from oslotest import base
 
 from nova_groupext.solver import arrays
-from nova_groupext.solver import bounds
 from nova_groupext.solver.model import host_arrays
+from nova_groupext.solver.model import subproblem
 from tests.unit.solver import builders
 from tests.unit.solver.builders import group
 from tests.unit.solver.builders import racks
@@ -95,10 +97,17 @@ class TestMaxMembers(base.BaseTestCase):
             )
 
 
-class TestIsFor(base.BaseTestCase):
-    def test_arrays_are_used_only_for_the_same_hosts(self):
+class TestSharedArrays(base.BaseTestCase):
+    """Arrays that problems share."""
+
+    def test_problems_with_the_same_hosts_share_arrays(self):
         problem = builders.problem(racks(a=(1,)), group(w=2))
-        other = builders.problem(racks(a=(2,)), group(w=2))
-        own = host_arrays.HostArrays(problem)
-        self.assertIsNotNone(bounds.prove_infeasible(problem, own))
-        self.assertIsNone(bounds.prove_infeasible(other, own))
+        other = subproblem.require_only(problem, ['w-0'])
+        self.assertIs(host_arrays.of(problem), host_arrays.of(other))
+
+    def test_other_hosts_have_other_arrays(self):
+        problem = builders.problem(racks(a=(1,)), group(w=2))
+        larger = builders.problem(racks(a=(2,)), group(w=2))
+        other = dataclasses.replace(problem, hosts=larger.hosts)
+        for each, free in ((problem, 1), (other, 2), (problem, 1)):
+            self.assertEqual([free], host_arrays.of(each).free('VCPU'))

@@ -73,3 +73,58 @@ class TestTimeBudget(base.BaseTestCase):
         self.now += 10
         self.assertRaises(time_budget.OutOfTime, budget.check)
         self.assertTrue(budget.is_cut_short)
+
+
+class TestWorkBudget(base.BaseTestCase):
+    """Budgets of processor time, with a deadline."""
+
+    def setUp(self):
+        super().setUp()
+        self.now, self.worked = 100.0, 7.0
+        for name, clock in (
+            ('monotonic', lambda: self.now),
+            ('process_time', lambda: self.worked),
+        ):
+            self.useFixture(fixtures.MockPatchObject(time, name, clock))
+
+    def pass_time(self, worked, waited=0):
+        self.worked += worked
+        self.now += worked + waited
+
+    def test_only_processor_time_counts(self):
+        budget = time_budget.WorkBudget(10)
+        self.pass_time(4, waited=50)
+        self.assertEqual((4, 6), (budget.elapsed(), budget.remaining()))
+
+    def test_deadline_ends_budget_and_slices(self):
+        budget = time_budget.WorkBudget(10, deadline=30)
+        part = budget.slice(8)
+        self.pass_time(1, waited=26)
+        self.assertEqual((3, 3), (budget.remaining(), part.remaining()))
+        self.pass_time(0, waited=3)
+        self.assertEqual(0, part.remaining())
+        self.assertTrue(budget.is_cut_short)
+
+    def test_extra_budget_exceeds_the_time_and_the_deadline(self):
+        budget = time_budget.WorkBudget(1, deadline=30)
+        self.pass_time(2, waited=25)
+        extra = budget.beyond(9)
+        self.assertEqual(9, extra.remaining())
+        self.pass_time(0, waited=8)
+        self.assertEqual(1, extra.remaining())
+
+    def test_step_may_wait_longer_on_a_busy_machine(self):
+        budget = time_budget.WorkBudget(10, deadline=90)
+        self.pass_time(1)
+        self.assertEqual(13.5, budget.wall_seconds())
+        self.pass_time(1, waited=6)
+        self.assertEqual(48, budget.wall_seconds())
+        self.assertEqual(12, budget.slice(2).wall_seconds())
+
+    def test_step_waits_until_the_deadline_at_most(self):
+        budget = time_budget.WorkBudget(10, deadline=12)
+        self.pass_time(1, waited=3)
+        self.assertEqual(8, budget.wall_seconds())
+
+    def test_new_budget_takes_the_machine_for_idle(self):
+        self.assertEqual(15, time_budget.WorkBudget(10).wall_seconds())

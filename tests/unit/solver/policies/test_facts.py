@@ -113,10 +113,12 @@ def is_unaware_of_others(policy, rng):
 def binds_one_domain(policy, rng):
     placement = draw_placement(rng)
     parts = [side for side in policy.sides if placement.keys() & {*side}]
-    if len(parts) < min(2, len(policy.sides)):
-        return True
     domains = violations.count(PROBLEM, policy, placement)
-    return len(domains) < 2 or violation(policy, placement) > 0
+    if None in domains:
+        # A strict policy refuses hosts without a domain in any case.
+        return True
+    is_met = len(domains) < 2 or len(parts) < min(2, len(policy.sides))
+    return is_met == (violation(policy, placement) == 0)
 
 
 def is_worst_in_union(policy, rng):

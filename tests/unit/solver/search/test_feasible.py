@@ -42,26 +42,6 @@ class TestFind(FeasibleCase):
         self.assertEqual('greedy', verdict.stage)
         self.assertEqual(4, len(verdict.plan.placement))
 
-    def find_without_constructions(self, module, **constants):
-        greedy = {'run_iteration': lambda *_, **__: None}
-        for where, what in (
-            (module, constants),
-            (squeaky_wheel.SqueakyWheel, greedy),
-        ):
-            for name, value in what.items():
-                self.useFixture(fixtures.MockPatchObject(where, name, value))
-        return self.find(racks(a=(2, 2)), group(w=4))
-
-    def test_without_time_for_all_hosts_some_are_used(self):
-        verdict = self.find_without_constructions(
-            feasibility, has_time_for=lambda *_: False
-        )
-        self.assertEqual('restricted', verdict.stage)
-
-    def test_slow_small_program_is_followed_by_a_smaller_one(self):
-        verdict = self.find_without_constructions(tuning, QUICK_SECONDS=0)
-        self.assertEqual('restricted', verdict.stage)
-
     def test_program_over_all_hosts_proves_infeasibility(self):
         verdict = self.find(
             racks(a=(3, 3)),
@@ -144,8 +124,112 @@ class TestStages(FeasibleCase):
         )
 
     def test_program_over_some_hosts_finds_a_plan(self):
-        verdict = self.find(racks(a=(2, 2, 2)), group(w=3))
+        verdict = self.find(racks(a=[2] * 40), group(w=3))
         self.assertEqual('restricted', verdict.stage)
+
+    def test_part_with_all_hosts_is_no_part(self):
+        self.patch(tuning, 'MAX_TURN_VARIABLES', 0)
+        self.patch(tuning, 'WIDE', 1.0)
+        self.patch(tuning, 'PART_CAPACITY', 99)
+        verdict = self.find(racks(a=(2, 2, 2)), group(w=3))
+        self.assertEqual('full', verdict.stage)
+
+    def test_narrowed_problem_is_used_for_programs(self):
+        hosts = racks(a=[2] * 40)
+        problem, narrowed = (
+            builders.problem(
+                hosts,
+                group(w={'class': 'two', 'count': 3}),
+                {'two': {'request': {'VCPU': 2}, 'hosts': names}},
+            )
+            for names in ([h['id'] for h in hosts], ['a1', 'a2', 'a3'])
+        )
+        budget = time_budget.TimeBudget(60)
+        verdict = feasible.FeasibilitySearch(problem, budget).find(narrowed)
+        self.assertEqual(
+            ['a1', 'a2', 'a3'], sorted(verdict.plan.placement.values())
+        )
+
+    def solve_parts(self, number, **constants):
+        """Run some programs; return which of them were over all hosts."""
+        for name, value in constants.items():
+            self.patch(tuning, name, value)
+        self.patch(
+            feasibility, 'solve', lambda *_: feasibility.Verdict(stage='all')
+        )
+        problem = builders.problem(racks(a=[1] * 40), group(w=3))
+        steps = feasible._Steps(
+            squeaky_wheel.SqueakyWheel(problem), time_budget.TimeBudget(60)
+        )
+        return [steps.solve_part().stage == 'all' for _ in range(number)]
+
+    def test_small_problem_gets_the_program_over_all_hosts(self):
+        self.assertEqual([True] * 3, self.solve_parts(3, SMALL_VARIABLES=40))
+
+    def test_larger_one_gets_it_in_turn(self):
+        self.assertEqual([False, True] * 2, self.solve_parts(4))
+
+    def test_large_one_gets_it_rarely(self):
+        found = self.solve_parts(8, MAX_TURN_VARIABLES=39, RARE_TURN=4)
+        self.assertEqual(([False] * 3 + [True]) * 2, found)
+
+    def test_huge_one_never_gets_it(self):
+        found = self.solve_parts(
+            9, MAX_TURN_VARIABLES=39, MAX_EXACT_VARIABLES=39
+        )
+        self.assertEqual([False] * 9, found)
+
+    def sample_parts(self, verdict):
+        """Run some programs over parts; return their sample sizes."""
+        sizes = []
+        sample = squeaky_wheel.SqueakyWheel.sample_hosts
+
+        def note(greedy, size, *args, **kwargs):
+            sizes.append(size.capacity)
+            return sample(greedy, size, *args, **kwargs)
+
+        self.patch(squeaky_wheel.SqueakyWheel, 'sample_hosts', note)
+        self.patch(feasibility, 'solve', lambda *_: verdict)
+        self.patch(tuning, 'MAX_TURN_VARIABLES', 0)
+        problem = builders.problem(racks(a=[1] * 200), group(w=3))
+        steps = feasible._Steps(
+            squeaky_wheel.SqueakyWheel(problem), time_budget.TimeBudget(60)
+        )
+        steps._partial_plan = violations.Plan({}, {})
+        for _ in range(6):
+            steps.solve_part()
+        return sizes
+
+    def test_part_grows_when_it_has_no_plan(self):
+        near, wide, growth = 1.0, tuning.WIDE, tuning.PART_GROWTH
+        proof = feasibility.Verdict(is_infeasible=True)
+        expected = [
+            *(near, near * growth, wide),
+            *(near * growth**2, near * growth**3, wide * growth),
+        ]
+        for size, actual in zip(
+            expected, self.sample_parts(proof), strict=True
+        ):
+            self.assertAlmostEqual(tuning.PART_CAPACITY * size, actual)
+
+    def test_near_part_stays_when_its_time_ends(self):
+        found = self.sample_parts(feasibility.Verdict())
+        self.assertEqual(1, len({found[n] for n in (0, 1, 3, 4)}))
+
+    def test_cheaper_proof_ends_the_search(self):
+        problem = builders.problem(racks(a=[2] * 40), group(w=3))
+        self.patch(
+            feasible._Steps, 'solve_part', lambda _: feasibility.Verdict()
+        )
+        proof = feasibility.Verdict(None, True, 'subproblem', frozenset('a'))
+        search = feasible.FeasibilitySearch(
+            problem, time_budget.TimeBudget(60)
+        )
+        found = search.find(prove=lambda: proof)
+        self.assertEqual('subproblem', found.stage)
+
+    def patch(self, where, name, value):
+        self.useFixture(fixtures.MockPatchObject(where, name, value))
 
     def test_infeasibility_over_some_hosts_is_no_proof(self):
         classes = {f'c{n}': {'request': {'VCPU': n}} for n in (3, 4, 5)}
@@ -153,7 +237,7 @@ class TestStages(FeasibleCase):
         verdict = self.find(racks(a=(8, 8, 8, 2)), group(**members), classes)
         self.assertIsNotNone(verdict.plan)
 
-    def test_failed_reinsertion_is_no_proof(self):
+    def test_failed_insertion_is_no_proof(self):
         verdict = self.find(
             racks(a=(3, 3)),
             group(w={'class': 'two', 'count': 3}),

@@ -127,7 +127,7 @@ class TestFailure(base.BaseTestCase):
     def test_a_child_that_ignores_the_time_limit_is_killed(self):
         # A busy machine takes its time for the first answer.
         for seconds in (1, 2, 4, 8, 16, 32):
-            problem = builders.slow_problem(time_limit=600)
+            problem = builders.slow_problem(time_limit=600, deadline=600)
             answer = child.run(problem, grace=seconds - 600)
             self._assert_cut_short(answer, 'did not end in time')
             if answer.status == 'placed':
@@ -136,7 +136,8 @@ class TestFailure(base.BaseTestCase):
         self.assertGreater(answer.stats['peak_mib'], 10)
 
     def test_child_killed_before_its_first_answer_is_undecided(self):
-        answer = child.run(builders.slow_problem(time_limit=60), grace=-60)
+        problem = builders.slow_problem(time_limit=60, deadline=60)
+        answer = child.run(problem, grace=-60)
         self.assertEqual('undecided', answer.status)
         self._assert_cut_short(answer, 'did not end in time')
 
