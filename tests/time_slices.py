@@ -20,6 +20,7 @@ _SLICES = (
     (tuning, 'QUICK_SECONDS'),
     (tuning, 'PART_SECONDS'),
     (tuning, 'ALL_SECONDS'),
+    (tuning, 'RACKS_SECONDS'),
     (tuning, 'NEIGHBOURHOOD_SECONDS'),
     (tuning, 'CONTRADICTION_SECONDS'),
     (tuning, 'SUSPECT_SECONDS'),

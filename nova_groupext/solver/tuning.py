@@ -166,7 +166,20 @@ PART_GROWTH = 1.25
 # Share of all variables from which a part is not worth it.
 MAX_PART_SHARE = 0.95
 
+# -- search/rack_neighbourhood
+# Number of racks that are decided anew, at first; its change after a proof or
+# the end of time; seconds for one program.
+INITIAL_RACKS = 2
+RACKS_GROWTH = 1.5
+RACKS_SECONDS = 2.0
+
+# Passes over all racks without improvement, after which the search ends.
+MAX_IDLE_PASSES = 2
+
 # -- search/improve
+# Share of the remaining time in which more members are placed.
+MOST_MEMBERS_SHARE = 0.6
+
 # Limit on further constructions.
 # No difference at half or double.
 MORE_CONSTRUCTIONS = 40
@@ -231,6 +244,10 @@ TARGET_HOSTS = 40
 # Hosts with the best scores offered to each equivalence class.
 # Half: scores +9 %; double: scores +13 %, costs +83 %.
 PREFERRED_HOSTS = 12
+
+# -- solve/stages
+# Share of the time for a plan of all members, where some may be left out.
+ALL_MEMBERS_SHARE = 1 / 3
 
 # -- explain/__init__
 # Share of the time for the conflict and its reason, before relaxations.

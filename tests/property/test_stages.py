@@ -10,6 +10,7 @@ A failure shows its problem; ``problems.seeded(profile, seed)`` draws it again.
 
 from collections.abc import Iterator
 import contextlib
+import copy
 import json
 import os
 import subprocess
@@ -248,6 +249,34 @@ class CutShortTest(unittest.TestCase):
             with treated_as_large():
                 answer = planner.decide(problem)
             self.assertEqual([], disagreements(problem, answer), label)
+
+
+class MembersTest(unittest.TestCase):
+    """More freedom never costs members."""
+
+    def test_no_fewer_members_come_than_with_a_tighter_minimum(self):
+        compared = 0
+        for label, problem in some(share=4):
+            tighter = copy.deepcopy(problem)
+            for member_set in _member_sets(tighter['topology']):
+                member_set['min_count'] = member_set.get('count', 1)
+            with treated_as_large(MAX_EXACT_VARIABLES=(tuning, -1)):
+                strict = planner.decide(tighter)
+                if strict['status'] == 'placed' and tighter != problem:
+                    answer = planner.decide(problem)
+                    self.assertEqual(
+                        len(strict['placement']),
+                        len(answer['placement']),
+                        label,
+                    )
+                    compared += 1
+        self.assertGreater(compared, 0)
+
+
+def _member_sets(node: dict) -> Iterator[dict]:
+    yield from node.get('members', {}).values()
+    for inner in node.get('groups', {}).values():
+        yield from _member_sets(inner)
 
 
 class FeasibleTest(unittest.TestCase):

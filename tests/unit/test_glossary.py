@@ -115,6 +115,7 @@ PLAIN = frozenset(
         'queries',
         'question',
         'quick',
+        'rack',
         'ranking',
         'reasons',
         'redeemable',

@@ -56,6 +56,12 @@ class TimeBudget:
         """Return the budget of a part of the remaining time."""
         return type(self)(min(seconds, self.remaining()), self)
 
+    def attempt(self, seconds: float) -> Self:
+        """Return a slice that cuts nothing short: something else follows."""
+        budget = self.slice(seconds)
+        budget._parent = None
+        return budget
+
     def beyond(self, seconds: float) -> Self:
         """Return a budget that may exceed the remaining time."""
         return type(self)(seconds, self)

@@ -20,6 +20,7 @@ from nova_groupext.solver.model import answer_parts
 from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import time_budget
 from nova_groupext.solver.search import neighbourhood
+from nova_groupext.solver.search import rack_neighbourhood
 from nova_groupext.solver.search.incumbent import Incumbent
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ def improve_plan(
     elif incumbent.is_perfect and not _has_scores(incumbent.problem):
         yield {'cut_short': budget.is_cut_short}
         return
+    yield from _add_members(incumbent, budget)
     yield from _construct(incumbent, greedy, budget)
     yield from _search_neighbourhoods(incumbent, budget)
     if (
@@ -65,6 +67,18 @@ def _has_scores(problem: problems.Problem) -> bool:
         for member_class in problem.classes.values()
         for score in member_class.scores.values()
     )
+
+
+def _add_members(
+    incumbent: Incumbent, budget: time_budget.TimeBudget
+) -> Iterator[answer_parts.Stats]:
+    """Place more members if some are left out."""
+    partial_budget = budget.slice(
+        budget.remaining() * tuning.MOST_MEMBERS_SHARE
+    )
+    for plan in rack_neighbourhood.search(incumbent, partial_budget):
+        if incumbent.offer(plan):
+            yield {'stage': 'members', 'cut_short': True}
 
 
 def _construct(

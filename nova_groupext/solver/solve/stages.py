@@ -5,11 +5,15 @@ from collections.abc import Iterator
 
 from nova_groupext.solver import bounds
 from nova_groupext.solver import explain
+from nova_groupext.solver import tuning
+from nova_groupext.solver.exact.feasibility import Verdict
 from nova_groupext.solver.model import answer_parts
 from nova_groupext.solver.model import answers
 from nova_groupext.solver.model import merging
 from nova_groupext.solver.model import problems
+from nova_groupext.solver.model import subproblem
 from nova_groupext.solver.model import time_budget
+from nova_groupext.solver.model import violations
 from nova_groupext.solver.model.assumptions import Assumption
 from nova_groupext.solver.proofs import quick_proofs
 from nova_groupext.solver.search import feasible
@@ -34,19 +38,10 @@ def search(problem: problems.Problem) -> Iterator[answers.Answer]:
         problem.time_limit, deadline=problem.max_wait
     )
     merged = merging.merge_equivalent(problem)
-    feasibility_search = feasible.FeasibilitySearch(merged, budget)
-    verdict = feasibility_search.construct_once()
+    verdict = _find_all(merged, budget)
+    search = feasible.FeasibilitySearch(merged, budget)
     if verdict.plan is None:
-        analysis = bounds.analyse(merged)
-        if analysis.proof is not None:
-            yield from _refuse(
-                problem, budget, {'stage': 'bounds'}, analysis.proof
-            )
-            return
-        verdict = feasibility_search.find(
-            analysis.reduced,
-            lambda: quick_proofs.find(merged, analysis.shares, budget),
-        )
+        verdict = _find(merged, search, budget)
     stats: answer_parts.Stats = {
         'stage': verdict.stage,
         'cut_short': not verdict.is_infeasible,
@@ -55,14 +50,51 @@ def search(problem: problems.Problem) -> Iterator[answers.Answer]:
         best = incumbent.Incumbent(merged, verdict.plan)
         stats['first_seconds'] = round(budget.elapsed(), 4)
         yield best.answer(problem, stats)
-        for stage in improve.improve_plan(
-            best, feasibility_search.greedy, budget
-        ):
+        for stage in improve.improve_plan(best, search.greedy, budget):
             yield best.answer(problem, {**stats, **stage})
     elif verdict.is_infeasible:
         yield from _refuse(problem, budget, stats, verdict.assumed)
     else:
         yield answers.undecided(stats)
+
+
+def _find_all(
+    problem: problems.Problem, budget: time_budget.TimeBudget
+) -> Verdict:
+    """Search for a plan of all members where some may be left out.
+
+    :returns: perhaps a plan that leaves some out
+    """
+    strict = subproblem.require_all(problem)
+    if strict.topology == problem.topology:
+        return Verdict()
+    budget = budget.attempt(budget.remaining() * tuning.ALL_MEMBERS_SHARE)
+    search = feasible.FeasibilitySearch(strict, budget)
+    verdict = _find(strict, search, budget)
+    partial = verdict.best_partial_plan
+    if verdict.plan is not None or partial is None:
+        return verdict
+    if violations.find(problem, partial):
+        return Verdict()
+    return Verdict(partial, stage='partial')
+
+
+def _find(
+    problem: problems.Problem,
+    search: feasible.FeasibilitySearch,
+    budget: time_budget.TimeBudget,
+) -> Verdict:
+    """Search for a plan, or for a proof that there is none."""
+    verdict = search.construct_once()
+    if verdict.plan is not None:
+        return verdict
+    analysis = bounds.analyse(problem)
+    if analysis.proof is not None:
+        return Verdict(None, True, 'bounds', analysis.proof)
+    return search.find(
+        analysis.reduced,
+        lambda: quick_proofs.find(problem, analysis.shares, budget),
+    )
 
 
 def _refuse(

@@ -231,3 +231,22 @@ def moves(number):
     for index in range(number + 1, number + 4):
         possible_hosts[f'm-{index}'] = {'c1'}
     return problem, possible_hosts
+
+
+def optional(seed, factor):
+    """Part of the members of a group have to come, and some do not fit.
+
+    :param factor: number of members over those that fit at 95 %
+    """
+    raw, _ = generator.generate(450, 100, 'scarce', 0.95, seed)
+    for member_set in _member_sets(raw['topology']):
+        number = member_set['count']
+        member_set['min_count'] = number // 2
+        member_set['count'] = number * factor
+    return problems.parse(raw)
+
+
+def _member_sets(node):
+    yield from node.get('members', {}).values()
+    for inner in node.get('groups', {}).values():
+        yield from _member_sets(inner)

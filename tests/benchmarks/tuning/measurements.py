@@ -159,6 +159,12 @@ _MANY_VARIABLES = (
     Solve(_fits(1000, 500, 'scarce', 0.9, 0), 3),
 )
 
+# Some members may be left out: all fit, or too many.
+_OPTIONAL = tuple(
+    Solve(('optional', seed, factor), 4)
+    for seed, factor in ((1, 1), (2, 1), (1, 2), (2, 2))
+)
+
 # From the smallest program to the largest: memory is never returned.
 PROGRAMS = (
     _fits(450, 100, 'scarce', 0.9, 1),
@@ -279,6 +285,12 @@ MEASUREMENTS = {
     'ALL_SECONDS': Measurement(_ALTERNATING),
     'PART_GROWTH': Measurement(_ALTERNATING, (1.3, 2.5)),
     'MAX_PART_SHARE': Measurement(_ALTERNATING, (0.5, 0.8)),
+    'INITIAL_RACKS': Measurement(_OPTIONAL),
+    'RACKS_GROWTH': Measurement(_OPTIONAL, (1.2, 2.0)),
+    'RACKS_SECONDS': Measurement(_OPTIONAL),
+    'MAX_IDLE_PASSES': Measurement(_OPTIONAL),
+    'MOST_MEMBERS_SHARE': Measurement(_OPTIONAL),
+    'ALL_MEMBERS_SHARE': Measurement(_OPTIONAL),
     'MORE_CONSTRUCTIONS': Measurement(_IMPROVED),
     'SMALL_EXACT_SHARE': Measurement(
         (

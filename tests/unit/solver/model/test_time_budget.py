@@ -60,6 +60,16 @@ class TestTimeBudget(base.BaseTestCase):
         budget.slice(5).expire()
         self.assertTrue(budget.is_cut_short)
 
+    def test_end_of_an_attempt_cuts_nothing_short(self):
+        budget = time_budget.TimeBudget(10)
+        part = budget.attempt(20)
+        self.assertEqual(10, part.remaining())
+        self.now += 10
+        part.remaining()
+        self.assertEqual(
+            (True, False), (part.is_cut_short, budget.is_cut_short)
+        )
+
     def test_slice_does_not_shorten_its_budget(self):
         budget = time_budget.TimeBudget(10)
         part = budget.slice(3)
