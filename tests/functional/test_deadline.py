@@ -101,14 +101,16 @@ class TestTimeLimit(changing_cloud.ChangingCloudTestCase):
         solve = decide.decide
 
         def note(problem, engine):
-            limits.append(problem.time_limit)
+            limits.append((problem.time_limit, problem.deadline))
             return solve(problem, engine)
 
         self.patch(decide, 'decide', note)
         self.hold(2)
-        self.assertLess(30, limits[0])
-        self.assertLess(limits[0], 40)
+        seconds, deadline = limits[0]
+        self.assertEqual(LIMIT / 3, seconds)
+        self.assertLess(30, deadline)
+        self.assertLess(deadline, 40)
         # And the lease does not end meanwhile.
         self.set_option('operation_lease', 30)
         self.describe(TOPOLOGY)
-        self.assertEqual(15, limits[1])
+        self.assertEqual((15, 15), limits[1])

@@ -58,7 +58,7 @@ class _Racks:
         ]
         self._random = np.random.default_rng(self._problem.seed)
         self._next: list[int] = []
-        self._racks = tuning.INITIAL_RACKS
+        self._racks: float = tuning.INITIAL_RACKS
 
     @property
     def count(self) -> int:
