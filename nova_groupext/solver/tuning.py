@@ -90,8 +90,8 @@ MIN_MANY_DOMAINS = 10
 # Candidates of a part: capacity of the hosts over what the members need; the
 # tightest domains, further ones, and large ones.
 # Of 15 parts at (1000, 500), scarce, 90 and 95 % full, 2 have a plan within a
-# second; with (1, 1, 0) none has a plan, with (2, 2, 0) none within 2.5 s, with
-# (1.5, 3, 1) 3 have one within a second.
+# second; with (1, 1, 0) none has a plan, with (2, 2, 0) none within 2.5 s,
+# with (1.5, 3, 1) 3 have one within a second.
 PART_CAPACITY = 1.0
 PART_DOMAINS = 2
 PART_RANDOM_DOMAINS = 1
@@ -158,8 +158,6 @@ PART_SECONDS = 0.5
 ALL_SECONDS = 6.0
 
 # Share of the remaining time for one repair.
-# At 0.15 one of three large problems at 95 % was cut off, at 0.4 none; but
-# repair in vain delays the programs.
 REPAIR_SHARE = 0.3
 
 # Seconds to find the domains where members that share one fit.
@@ -167,8 +165,8 @@ REPAIR_SHARE = 0.3
 FITTING_SECONDS = 0.5
 
 # Size of a wide part over the least one, its number of variables, and growth.
-# At (1000, 500), scarce, 95 %, 5 of 6 with the size 6.5 have a plan within 2 s,
-# none of 3 with 2.5.
+# At (1000, 500), scarce, 95 %, 2 of 3 with the size 6.5 have a plan within
+# 2 s, none of 3 with 2.5.
 WIDE = 6.5
 MAX_PART_VARIABLES = 30_000
 PART_GROWTH = 1.25
