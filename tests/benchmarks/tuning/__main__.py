@@ -77,6 +77,10 @@ def compare(present, other):
         for field, label in (('cost', 'cost'), ('score', 'scores'))
         if any(getattr(result, field) is not None for result in present)
     ]
+    if _sum(present, 'members') != _sum(other, 'members'):
+        parts.append(
+            f'members {_sum(other, "members")} for {_sum(present, "members")}'
+        )
     if _sum(present, 'relaxations'):
         parts.append(
             f'relaxations {_sum(other, "relaxations")} for '

@@ -37,6 +37,7 @@ class Result(NamedTuple):
     :ivar seconds: processor time
     :ivar first_seconds: the same until the first answer
     :ivar is_decided: whether there is a plan or a proof
+    :ivar members: number of members with a host
     :ivar cost: soft cost; None without a plan
     :ivar score: weigher scores of the plan; None without a plan
     :ivar relaxations: number of relaxations of a refusal
@@ -46,6 +47,7 @@ class Result(NamedTuple):
     seconds: float
     first_seconds: float
     is_decided: bool
+    members: int = 0
     cost: float | None = None
     score: float | None = None
     relaxations: int = 0
@@ -96,6 +98,7 @@ class Solve:
             seconds=time.process_time() - start,
             first_seconds=first_seconds,
             is_decided=answer.status != 'undecided',
+            members=len(answer.placement),
             cost=cost.get('soft'),
             score=cost.get('preference'),
             relaxations=len(answer.relaxations),

@@ -105,6 +105,12 @@ class TestCompare(base.BaseTestCase):
             command.compare([RESULT], [other]),
         )
 
+    def test_numbers_of_members_that_differ_are_told(self):
+        other = RESULT._replace(members=7)
+
+        self.assertNotIn('members', command.compare([RESULT], [RESULT]))
+        self.assertIn('members 7 for 0', command.compare([RESULT], [other]))
+
     def test_undecided_case_has_no_cost(self):
         other = RESULT._replace(is_decided=False, cost=None, score=None)
 
