@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plans with more members, where not all of them have a host.
 
-Each step decides all hosts of some racks anew, or of whatever level follows
-that of the hosts, for the members on them and those without a host. All other
-members keep their hosts. The integer program places as many as it can.
+Each step decides all hosts of some racks anew, or of the narrowest level above
+the hosts that has domains, for the members on them and those without a host.
+All other members keep their hosts. The integer program places as many as it
+can.
 """
 
 from collections.abc import Iterator
@@ -51,8 +52,12 @@ class _Racks:
         self._incumbent = incumbent
         self._problem = incumbent.problem
         arrays = host_arrays.of(self._problem)
-        levels = self._problem.levels
-        domains = arrays.domains(levels[min(1, len(levels) - 1)])
+        narrowest, *wider = self._problem.levels
+        domains = next(
+            found
+            for found in map(arrays.domains, [*wider, narrowest])
+            if found.size
+        )
         self._hosts = [
             {arrays.ids[host] for host in hosts} for hosts in domains.hosts
         ]

@@ -101,6 +101,12 @@ class TestSearch(base.BaseTestCase):
         self.assertEqual({'w-0': 'a1'}, {'w-0': last['w-0']})
         self.assertEqual({'a'}, {host[0] for host in last.values()})
 
+    def test_cloud_without_racks_is_searched_by_zones_or_hosts(self):
+        for zone in ('z', None):
+            hosts = [builders.host(n, zone=zone, cpu=1) for n in 'ab']
+            _, last = self.search(hosts, group(w=optional(3)), {'w-0': 'a'})
+            self.assertEqual(['a', 'b'], sorted(last.values()))
+
     def test_hosts_without_a_rack_are_not_decided_anew(self):
         hosts = [builders.host('n1', cpu=1), *racks(a=(1,))]
         _, last = self.search(hosts, group(w=optional(3)), {'w-0': 'n1'})
