@@ -31,11 +31,10 @@ class ColocationGroup:
 
 def is_binding(model: member_counts.Model, policy: base.Policy) -> bool:
     """Check whether a strict policy binds its members in every plan."""
-    if not policy.binds_one_domain:
-        return False
-    sides = [model.side(frozenset(side)) for side in policy.sides]
-    used = sum(model.size(side).lower > 0 for side in sides)
-    return len(sides) == 1 or used > 1
+    if not policy.binds_one_domain or len(policy.sides) == 1:
+        return policy.binds_one_domain
+    sides = (model.side(frozenset(side)) for side in policy.sides)
+    return sum(model.least(side) > 0 for side in sides) > 1
 
 
 def colocation_groups(
@@ -88,7 +87,7 @@ def add_choice(model: member_counts.Model, group: ColocationGroup) -> None:
     }
     # One column at least: HiGHS ignores rows without any.
     total = expressions.total([*chosen.values(), model.add_column(0)])
-    is_used = pinned or model.size(side).lower
+    is_used = pinned or model.least(side)
     model.add_row(total.equals(1) if is_used else total <= 1)
     excluded: list[Expression] = []
     for eq_class, by_domain in zip(eq_classes, counts, strict=True):

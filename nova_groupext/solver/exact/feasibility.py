@@ -16,7 +16,7 @@ class Verdict:
 
     :ivar plan: a feasible one
     :ivar is_infeasible: whether it is proved that there is no plan
-    :ivar stage: step that found the result: 'greedy', 'insertion',
+    :ivar stage: step that found the result: 'greedy', 'partial', 'repair',
         'restricted', 'full', 'bounds', 'subproblem' or 'policy-conflict'
     :ivar assumed: assumptions that are proved infeasible, None for all
     :ivar best_partial_plan: best partial plan, lacks required members

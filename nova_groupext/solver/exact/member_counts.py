@@ -241,6 +241,15 @@ class Model:
     @_cached
     def size(self, side: Side) -> Count:
         """Return the count of all placed members of a side."""
+        count = self.count(side, side.hosts)
+        return Count(
+            *(self.variables, count.variables, count.pinned, count.upper),
+            min(self.least(side), count.upper),
+        )
+
+    @_cached
+    def least(self, side: Side) -> int:
+        """Return the least number of members of a side in a plan."""
         lower = 0
         for member_set in self.problem.topology.member_sets:
             inside = [
@@ -249,11 +258,7 @@ class Model:
             pinned = sum(path in self.problem.pinned for path in inside)
             outside = member_set.count - len(inside)
             lower += max(pinned, member_set.min_count - outside)
-        count = self.count(side, side.hosts)
-        return Count(
-            *(self.variables, count.variables, count.pinned, count.upper),
-            min(lower, count.upper),
-        )
+        return lower
 
     @_cached
     def indicator(self, count: Count) -> Expression:

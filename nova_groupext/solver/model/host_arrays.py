@@ -66,7 +66,7 @@ class Domains:
 def of(problem: problems.Problem) -> 'HostArrays':
     """Return the arrays of a problem."""
     arrays: HostArrays | None = problem.shared.get('host_arrays')
-    if arrays is None or arrays.hosts is not problem.hosts:
+    if arrays is None:
         arrays = problem.shared['host_arrays'] = HostArrays(problem)
     return arrays
 
@@ -76,17 +76,15 @@ class HostArrays:
 
     Use of(), which builds them once for problems with the same hosts.
 
-    :ivar hosts: hosts of the problem
-    :ivar ids: their ids, in the order of every array
+    :ivar ids: hosts, in the order of every array
     :ivar index: index of each host in every array
     """
 
     def __init__(self, problem: problems.Problem) -> None:
-        self.hosts = problem.hosts
         self.ids = list(problem.hosts)
         self.index = {host_id: n for n, host_id in enumerate(self.ids)}
         self._problem = problem
-        self._hosts = list(self.hosts.values())
+        self._hosts = list(problem.hosts.values())
         self._free: dict[str, Ints] = {}
         self._domains: dict[Level, Domains] = {}
         self._max_members: dict[int, tuple[problems.MemberClass, Ints]] = {}

@@ -104,6 +104,10 @@ class Problem:
         default_factory=dict, compare=False, repr=False
     )
 
+    def __post_init__(self) -> None:
+        if self.shared.setdefault('hosts', self.hosts) is not self.hosts:
+            object.__setattr__(self, 'shared', {'hosts': self.hosts})
+
     @property
     def max_wait(self) -> float:
         """Seconds after which the solver ends in any case."""

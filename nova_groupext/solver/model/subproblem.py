@@ -200,7 +200,6 @@ def fix_others(
     return dataclasses.replace(
         problem,
         hosts=problems.without_used(problem.hosts, used),
-        shared={},
         pinned=fixed,
         topology=dataclasses.replace(tree, policies=policies),
     )

@@ -9,6 +9,7 @@ integer program over all hosts gets the remaining time.
 
 from collections.abc import Callable
 from collections.abc import Generator
+from collections.abc import Iterable
 from collections.abc import Iterator
 import functools
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ from nova_groupext.solver.exact import feasibility
 from nova_groupext.solver.model import answer_parts
 from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import time_budget
+from nova_groupext.solver.model import violations
 from nova_groupext.solver.search import neighbourhood
 from nova_groupext.solver.search import rack_neighbourhood
 from nova_groupext.solver.search.incumbent import Incumbent
@@ -51,9 +53,13 @@ def improve_plan(
     elif incumbent.is_perfect and not _has_scores(incumbent.problem):
         yield {'cut_short': budget.is_cut_short}
         return
-    yield from _add_members(incumbent, budget)
+    part = budget.slice(budget.remaining() * tuning.MOST_MEMBERS_SHARE)
+    plans = rack_neighbourhood.search(incumbent, part)
+    yield from _offer(incumbent, plans, 'members')
     yield from _construct(incumbent, greedy, budget)
-    yield from _search_neighbourhoods(incumbent, budget)
+    part = budget.slice(budget.remaining() * tuning.NEIGHBOURHOOD_SHARE)
+    plans = neighbourhood.search(incumbent, part)
+    yield from _offer(incumbent, plans, 'neighbourhood')
     if (
         variable_count <= tuning.MAX_EXACT_VARIABLES
         and feasibility.has_time_for(variable_count, budget)
@@ -67,18 +73,6 @@ def _has_scores(problem: problems.Problem) -> bool:
         for member_class in problem.classes.values()
         for score in member_class.scores.values()
     )
-
-
-def _add_members(
-    incumbent: Incumbent, budget: time_budget.TimeBudget
-) -> Iterator[answer_parts.Stats]:
-    """Place more members if some are left out."""
-    partial_budget = budget.slice(
-        budget.remaining() * tuning.MOST_MEMBERS_SHARE
-    )
-    for plan in rack_neighbourhood.search(incumbent, partial_budget):
-        if incumbent.offer(plan):
-            yield {'stage': 'members', 'cut_short': True}
 
 
 def _construct(
@@ -96,16 +90,13 @@ def _construct(
             break
 
 
-def _search_neighbourhoods(
-    incumbent: Incumbent, budget: time_budget.TimeBudget
+def _offer(
+    incumbent: Incumbent, plans: Iterable[violations.Plan], stage: str
 ) -> Iterator[answer_parts.Stats]:
-    """Run large neighbourhood search."""
-    partial_budget = budget.slice(
-        budget.remaining() * tuning.NEIGHBOURHOOD_SHARE
-    )
-    for plan in neighbourhood.search(incumbent, partial_budget):
+    """Offer the plans of a search, each of which starts from the best."""
+    for plan in plans:
         if incumbent.offer(plan):
-            yield {'stage': 'neighbourhood', 'cut_short': True}
+            yield {'stage': stage, 'cut_short': True}
 
 
 def _prove(

@@ -65,9 +65,9 @@ def _find_all(
 
     :returns: perhaps a plan that leaves some out
     """
-    strict = subproblem.require_all(problem)
-    if strict.topology == problem.topology:
+    if all(s.min_count == s.count for s in problem.topology.member_sets):
         return Verdict()
+    strict = subproblem.require_all(problem)
     budget = budget.attempt(budget.remaining() * tuning.ALL_MEMBERS_SHARE)
     search = feasible.FeasibilitySearch(strict, budget)
     verdict = _find(strict, search, budget)
