@@ -142,9 +142,11 @@ class HeatTestCase(base.StepTestCase):
 
     def the_group(self):
         """Return the only group of the project."""
-        answer = self.api().get(f'{base.GROUPS}/detail')
-        [group] = answer.json()['vrt_groups']
+        [group] = self.all_groups()
         return group
+
+    def all_groups(self):
+        return self.api().get(f'{base.GROUPS}/detail').json()['vrt_groups']
 
     def statuses(self):
         return {

@@ -96,3 +96,60 @@ class TestNested(base.HeatTestCase):
         )
 
         self.check('web-0', 'web-1')
+
+
+class TestTwoGroups(base.HeatTestCase):
+    """A nested stack gets the groups, and values of servers of both."""
+
+    def test_a_nested_stack_may_need_members_of_both(self):
+        parameters = {
+            name: {'type': 'string'}
+            for name in ('one', 'two', 'flavor', 'first', 'second')
+        }
+        inside = {
+            f'{name}-inside': hot.server(
+                f'{name}-inside',
+                flavor={'get_param': 'flavor'},
+                metadata={'peer': {'get_param': peer}},
+                scheduler_hints={
+                    'vrt_group': {'get_param': name},
+                    'vrt_member': f'{name}-inside',
+                },
+            )
+            for name, peer in (('one', 'second'), ('two', 'first'))
+        }
+        flavor = {
+            'type': 'OS::Heat::Value',
+            'properties': {'value': 'm1.small'},
+        }
+        pod = {
+            'type': 'pod.yaml',
+            'properties': {
+                'one': {'get_resource': 'one'},
+                'two': {'get_resource': 'two'},
+                'flavor': {'get_attr': ['flavor', 'value']},
+                'first': {'get_attr': ['a', 'name']},
+                'second': {'get_attr': ['b', 'name']},
+            },
+        }
+
+        status = self.create_stack(
+            {
+                'one': hot.group(),
+                'two': hot.group(),
+                'flavor': flavor,
+                'a': hot.server('a', group='one'),
+                'b': hot.server('b', group='two'),
+                'pod': pod,
+            },
+            files={'pod.yaml': hot.template(inside, parameters=parameters)},
+        )
+
+        self.assertEqual('CREATE_COMPLETE', status[0], status)
+        flavors = {
+            path: member['flavor']
+            for group in self.all_groups()
+            for path, member in group['topology']['members'].items()
+        }
+        self.assertEqual('m1.small', flavors['one-inside'])
+        self.assertEqual('m1.small', flavors['two-inside'])

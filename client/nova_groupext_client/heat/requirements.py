@@ -16,14 +16,10 @@ from heat.engine.resources import stack_resource
 from heat.engine.resources.openstack.nova import server as nova_server
 
 from nova_groupext_client import hints
+from nova_groupext_client.heat import nested_values
 
-# Properties of a server that describe its member.
-DESCRIPTION = ('flavor', 'image', 'availability_zone')
-_HINTS = 'scheduler_hints'
-# Properties of groups of resources: the numbers of their units, and the
-# definition of one.
+# Properties of groups of resources: the numbers of their units.
 NUMBERS = ('count', 'min_size', 'max_size', 'desired_capacity')
-_UNITS = ('resource_def', 'resource')
 _SERVER = 'OS::Nova::Server'
 # Functions that refer to a parameter.
 _PARAMETERS = (hot_functions.GetParam, cfn_functions.ParamRef)
@@ -31,9 +27,6 @@ _PARAMETERS = (hot_functions.GetParam, cfn_functions.ParamRef)
 
 def find(stack, group):
     """Return the names of the resources of a stack that a group requires.
-
-    What nested stacks need is not told apart: it is all of their requirements
-    that do not depend on the group.
 
     :param group: name of the group's resource
     :raises: StackValidationFailed
@@ -45,6 +38,7 @@ def find(stack, group):
         name for name, kind in kinds.items() if issubclass(kind, kinds[group])
     }
     later = _dependents(group, required)
+    values = nested_values.NestedValues(stack)
     found = set()
     for name, kind, rdef in present:
         if name not in later:
@@ -56,8 +50,9 @@ def find(stack, group):
             found |= _of_server(name, data, later)
         elif issubclass(kind, stack_resource.StackResource):
             _check_units(name, data, later)
+            inside = names(values.of(name, rdef.resource_type, data))
             # Groups need not wait for each other: the stack gets their ids.
-            found |= required[name] - later - groups
+            found |= inside - later - groups
     return found
 
 
@@ -101,7 +96,7 @@ def _check_units(name, data, later):
     """
     for property_ in NUMBERS:
         check((name,), property_, names(data.get(property_)) & later)
-    for property_ in _UNITS:
+    for property_ in nested_values.UNITS:
         unit = data.get(property_)
         if not isinstance(unit, Mapping) or unit.get('type') != _SERVER:
             continue
@@ -114,8 +109,8 @@ def _of_server(name, data, later):
 
     :param data: properties of a server, which are not resolved
     """
-    needs = {each: names(data.get(each)) for each in DESCRIPTION}
-    needs[_HINTS] = names(member(data))
+    needs = {each: names(data.get(each)) for each in nested_values.DESCRIPTION}
+    needs[nested_values.HINTS] = names(member(data))
     for property_, found in needs.items():
         check((name,), property_, found & later)
     return set().union(*needs.values())
@@ -141,7 +136,7 @@ def member(data):
 
     :param data: properties of the server, which are not resolved
     """
-    given = data.get(_HINTS)
+    given = data.get(nested_values.HINTS)
     return given.get(hints.MEMBER) if isinstance(given, Mapping) else None
 
 

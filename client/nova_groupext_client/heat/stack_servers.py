@@ -18,15 +18,11 @@ from heat.objects import resource as resource_objects
 from heat.objects import stack as stack_objects
 
 from nova_groupext_client import hints
+from nova_groupext_client.heat import nested_values
 from nova_groupext_client.heat import requirements
 from nova_groupext_client.heat import topology
 
 _DEVICES = ('block_device_mapping', 'block_device_mapping_v2')
-# Groups of resources
-_GROUPS = (
-    autoscaling_group.AutoScalingResourceGroup,
-    resource_group.ResourceGroup,
-)
 # A ResourceGroup replaces it in the definitions of its units.
 _INDEX = '%index%'
 
@@ -128,7 +124,7 @@ class Level:
     def _describe(self, properties, where):
         """Return what describes a member, as the API has it."""
         description = {}
-        for name in requirements.DESCRIPTION:
+        for name in nested_values.DESCRIPTION:
             if name not in properties.data:
                 continue
             value = properties[name]
@@ -151,7 +147,7 @@ class Level:
 
         :returns: [(property, names of these resources)]
         """
-        if not isinstance(nested, _GROUPS):
+        if not isinstance(nested, nested_values.GROUPS):
             return []
         culprits = {
             name: self._culprits(nested.properties.data.get(name))
