@@ -52,8 +52,8 @@ class Pair:
                 for each in enumerate(self._works)
             ],
             choices,
-            is_known=lambda number, actors: self.known.covers(
-                run, number, (*variables.values(), *actors)
+            is_known=lambda number, get_actors: self.known.covers(
+                run, number, lambda: (*variables.values(), *get_actors())
             ),
         )
         if has_ended:
@@ -118,7 +118,7 @@ class TestReduction(base.BaseTestCase):
     def test_state_is_new_for_a_run_with_more_choices_left(self):
         states = reduction.KnownStates()
         is_known = [
-            states.covers(reduction.Run(choices, []), 9, 'state')
+            states.covers(reduction.Run(choices, []), 9, lambda: 'state')
             for choices in (
                 (Choice(3, fault='late'),),
                 (Choice(3, actor=1),),

@@ -9,6 +9,7 @@ Late requests reach Placement after all actors have ended.
 
 import contextlib
 import dataclasses
+import functools
 import re
 
 import greenlet
@@ -226,8 +227,8 @@ class Interleaver:
             step} of the actors that are awake, or of all if none is
         :param check: function called after each step that writes
         :param is_known: function that returns whether the rest of the run is
-            known, called with the number of a step and the state of all
-            actors before it
+            known, called with the number of a step and a function that
+            returns the state of all actors before it
         :returns: whether all actors have ended
         """
         self._actors = [_Actor(*each) for each in enumerate(works)]
@@ -239,7 +240,7 @@ class Interleaver:
             number = len(self.steps)
             if number > MAX_STEPS:
                 raise RuntimeError('the actors wait for ever')
-            if is_known(number, self._state(runnable)):
+            if is_known(number, functools.partial(self._state, runnable)):
                 self._kill_all(runnable)
                 return False
             choice = choose(number, _awake_actors(runnable))

@@ -132,8 +132,8 @@ class RecordedCloud(fixtures.Fixture):
         self._interleaver = None
         # Number of uuids, seconds and random choices of each actor.
         self._counts = collections.Counter()
-        # Hash of all tables; None if they may have changed since.
-        self._tables_hash = None
+        # {table: hash of its rows}, except those that may have changed since.
+        self._table_hashes = {}
         self.granted_servers, self.refused_servers = set(), set()
         self.ended_servers, self.lost_servers = set(), set()
         self.given_up_servers = set()
@@ -222,7 +222,11 @@ class RecordedCloud(fixtures.Fixture):
 
     def _record_statement(self, _connection, cursor, statement, *_others):
         if not statement.startswith('SELECT'):
-            self._tables_hash = None
+            # Rows of other tables go with deleted ones.
+            is_cascade = statement.startswith('DELETE')
+            for table in _TABLES:
+                if is_cascade or table in statement:
+                    self._table_hashes.pop(table, None)
         # A statement that returns rows has no row count yet.
         is_changed = cursor.rowcount > 0 or 'RETURNING' in statement
         if self._interleaver is not None:
@@ -310,7 +314,7 @@ class RecordedCloud(fixtures.Fixture):
     def _restore(self, saved):
         tables, placement_copy, now, state = saved
         tables.backup(self._connection())
-        self._tables_hash = None
+        self._table_hashes.clear()
         self._placement = placement_copy.copy()
         timeutils.set_time_override(now)
         for container, saved_value in zip(
@@ -335,16 +339,13 @@ class RecordedCloud(fixtures.Fixture):
 
     def state(self):
         """Return a hash of all that actors can read."""
-        if self._tables_hash is None:
-            connection = self._connection()
-            self._tables_hash = hash(
-                tuple(
-                    tuple(connection.execute(f'SELECT * FROM {table}'))
-                    for table in _TABLES
-                )
-            )
-        now = timeutils.utcnow()
-        return hash((self._tables_hash, now, self._hash_outside_tables()))
+        connection, hashes = self._connection(), self._table_hashes
+        for table in _TABLES:
+            if table not in hashes:
+                rows = connection.execute(f'SELECT * FROM {table}')
+                hashes[table] = hash(tuple(rows))
+        tables = tuple(hashes[table] for table in _TABLES)
+        return hash((tables, timeutils.utcnow(), self._hash_outside_tables()))
 
     def _hash_outside_tables(self):
         state = [

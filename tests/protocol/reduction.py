@@ -39,16 +39,17 @@ class KnownStates:
         # of the step)}
         self._states = {}
 
-    def covers(self, run, number, state):
+    def covers(self, run, number, get_state):
         """Check whether an earlier run covers the rest of a run.
 
         Then the run gets the steps of that rest.
 
-        :param state: all that determines the rest, except choices
+        :param get_state: function that returns all that determines the rest,
+            except choices
         """
         if callable(run.choices) or number < _next_step(run.choices):
             return False
-        rank = _remaining(run.choices)
+        rank, state = _remaining(run.choices), get_state()
         most, *found = self._states.get(state, (-1,))
         if most < rank:
             self._states[state] = rank, run, number

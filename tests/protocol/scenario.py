@@ -86,8 +86,10 @@ class Scenario:
                 f'to repeat it: --pair {names} --replay "{text}"'
             ) from exc
 
-    def _is_known(self, run, number, actors):
-        return self._known.covers(run, number, (self._cloud.state(), actors))
+    def _is_known(self, run, number, get_actors):
+        return self._known.covers(
+            run, number, lambda: (self._cloud.state(), get_actors())
+        )
 
     def _check_end(self, interleaver):
         for error in interleaver.errors():
