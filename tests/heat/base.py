@@ -52,7 +52,7 @@ class HeatTestCase(base.StepTestCase):
         )
 
     def check_created(self, resources, *members, **more):
-        """Create a stack, and check the members of its group."""
+        """Create a stack, and check the members of its groups."""
         status = self.create_stack(resources, **more)
 
         self.assertEqual('CREATE_COMPLETE', status[0], status)
@@ -149,9 +149,11 @@ class HeatTestCase(base.StepTestCase):
         return self.api().get(f'{base.GROUPS}/detail').json()['vrt_groups']
 
     def statuses(self):
+        """Return {path: status} of all members of the project."""
         return {
             each['path']: each['status']
-            for each in self.the_group()['members']
+            for group in self.all_groups()
+            for each in group['members']
         }
 
     def servers(self):

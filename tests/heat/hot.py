@@ -39,6 +39,10 @@ def server(path, group='group', **properties):
     }
 
 
+def value(of, **more):
+    return {'type': 'OS::Heat::Value', 'properties': {'value': of}, **more}
+
+
 def many(count, definition, **more):
     """Return a ResourceGroup of servers."""
     return {

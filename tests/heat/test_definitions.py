@@ -9,14 +9,6 @@ G = {'type': 'string'}
 GET = {'get_resource': 'group'}
 
 
-def value(of, **more):
-    return {
-        'type': 'OS::Heat::Value',
-        'properties': {'value': of},
-        **more,
-    }
-
-
 def hinted(**hints):
     """Return a server with these hints."""
     return hot.server('a', scheduler_hints=hints)
@@ -76,7 +68,7 @@ class TestInvalid(base.HeatTestCase):
                 )
 
     def test_what_is_made_of_members(self):
-        later = value(3, depends_on='a')
+        later = hot.value(3, depends_on='a')
         get = {'get_attr': ['later', 'value']}
         for word, server in (
             ('count', hot.many(get, hot.server('b-%index%'))),
@@ -112,7 +104,7 @@ class TestInvalid(base.HeatTestCase):
         self.check(
             *('resources.pod.b.properties.flavor', 'depend on later'),
             a=hot.server('a'),
-            later=value('m1.small', depends_on='a'),
+            later=hot.value('m1.small', depends_on='a'),
             pod={
                 'type': 'pod.yaml',
                 'properties': {'group': GET, 'flavor': get},
@@ -130,8 +122,8 @@ class TestInvalid(base.HeatTestCase):
             pod = hot.template(
                 {
                     'b': hot.many(size, server),
-                    'inside': value(2),
-                    'others': hot.many(get, value(1)),
+                    'inside': hot.value(2),
+                    'others': hot.many(get, hot.value(1)),
                 },
                 parameters={'group': G, 'n': {'type': 'number', 'default': 1}},
             )
@@ -140,7 +132,7 @@ class TestInvalid(base.HeatTestCase):
                     'resources.pod.b.properties.count',
                     f'must not depend on {text}',
                     a=hot.server('a'),
-                    later=value(3, depends_on='a'),
+                    later=hot.value(3, depends_on='a'),
                     pod={
                         'type': 'pod.yaml',
                         'properties': {
@@ -196,7 +188,7 @@ class TestValid(base.HeatTestCase):
         path = {'list_join': ['-', ['web', {'get_attr': ['n', 'value']}]]}
 
         self.check_created(
-            {'group': hot.group(), 'n': value('z'), 'a': hot.server(path)},
+            {'group': hot.group(), 'n': hot.value('z'), 'a': hot.server(path)},
             'web-z',
         )
 

@@ -5,6 +5,13 @@ from tests.heat import base
 from tests.heat import hot
 
 GET = {'get_resource': 'group'}
+# Types of parameters that are no strings
+TYPES = {'number': 'number'}
+# It takes so long that all that does not wait for it comes first.
+WAIT = {
+    'type': 'OS::Heat::TestResource',
+    'properties': {'action_wait_secs': {'create': 3}},
+}
 
 
 def inner(definition):
@@ -14,12 +21,20 @@ def inner(definition):
     return definition
 
 
-def nested(resources, *more):
-    """Return the text of a template that gets the group, and more."""
-    names = ('group', *more)
-    return hot.template(
-        resources, parameters={name: {'type': 'string'} for name in names}
-    )
+def nested(resources, *more, **sections):
+    """Return the text of a template that may get the group, and more."""
+    parameters = {
+        'group': {'type': 'string', 'default': ''},
+        **{name: {'type': TYPES.get(name, 'string')} for name in more},
+    }
+    return hot.template(resources, parameters=parameters, **sections)
+
+
+def unit(template, *names):
+    """Return a resource of a template that passes on parameters."""
+    passed = {name: {'get_param': name} for name in names}
+    group = {'get_param': 'group'} if names else GET
+    return {'type': template, 'properties': {'group': group, **passed}}
 
 
 class TestNested(base.HeatTestCase):
@@ -98,18 +113,63 @@ class TestNested(base.HeatTestCase):
         self.check('web-0', 'web-1')
 
 
-class TestTwoGroups(base.HeatTestCase):
-    """A nested stack gets the groups, and values of servers of both."""
+class TestNestedValues(base.HeatTestCase):
+    """The group waits for what its members in nested stacks are made of."""
 
-    def test_a_nested_stack_may_need_members_of_both(self):
-        parameters = {
-            name: {'type': 'string'}
-            for name in ('one', 'two', 'flavor', 'first', 'second')
+    def test_values_are_waited_for_at_any_depth(self):
+        """Without them, the members have other flavors, paths and numbers."""
+        path = {
+            'str_replace': {
+                'template': 'K-%index%',
+                'params': {'K': {'get_param': 'kind'}},
+            }
         }
+        web = inner(hot.server(path, flavor={'get_param': 'flavor'}))
+        extra = {**inner(hot.server('extra')), 'condition': 'has_extra'}
+        is_yes = {'equals': [{'get_param': 'extra'}, 'yes']}
+        names = ('kind', 'flavor', 'number', 'extra')
+        files = {
+            'pod.yaml': nested(
+                {'webs': hot.many({'get_param': 'number'}, web), 'x': extra},
+                *names,
+                conditions={'has_extra': is_yes},
+            ),
+            'cell.yaml': nested(
+                {'pods': hot.many(1, unit('pod.yaml', *names))}, *names
+            ),
+        }
+        late = {
+            'kind': 'db',
+            'flavor': 'm1.small',
+            'number': 2,
+            'extra': 'yes',
+        }
+        cell = unit('cell.yaml')
+        for name in names:
+            cell['properties'][name] = {'get_attr': [f'late-{name}', 'value']}
+
+        self.check_created(
+            {
+                'group': hot.group(),
+                'wait': WAIT,
+                **{
+                    f'late-{name}': hot.value(value, depends_on='wait')
+                    for name, value in late.items()
+                },
+                'cell': cell,
+            },
+            *('db-0', 'db-1', 'extra-0'),
+            files=files,
+        )
+
+        member = self.the_group()['topology']['members']['db']
+        self.assertEqual('m1.small', member['flavor'])
+
+    def test_nested_stack_of_two_groups_may_need_members_of_both(self):
+        names = ('one', 'two', 'first', 'second')
         inside = {
             f'{name}-inside': hot.server(
                 f'{name}-inside',
-                flavor={'get_param': 'flavor'},
                 metadata={'peer': {'get_param': peer}},
                 scheduler_hints={
                     'vrt_group': {'get_param': name},
@@ -118,38 +178,24 @@ class TestTwoGroups(base.HeatTestCase):
             )
             for name, peer in (('one', 'second'), ('two', 'first'))
         }
-        flavor = {
-            'type': 'OS::Heat::Value',
-            'properties': {'value': 'm1.small'},
-        }
         pod = {
             'type': 'pod.yaml',
             'properties': {
                 'one': {'get_resource': 'one'},
                 'two': {'get_resource': 'two'},
-                'flavor': {'get_attr': ['flavor', 'value']},
                 'first': {'get_attr': ['a', 'name']},
                 'second': {'get_attr': ['b', 'name']},
             },
         }
 
-        status = self.create_stack(
+        self.check_created(
             {
                 'one': hot.group(),
                 'two': hot.group(),
-                'flavor': flavor,
                 'a': hot.server('a', group='one'),
                 'b': hot.server('b', group='two'),
                 'pod': pod,
             },
-            files={'pod.yaml': hot.template(inside, parameters=parameters)},
+            *('a', 'b', 'one-inside', 'two-inside'),
+            files={'pod.yaml': nested(inside, *names)},
         )
-
-        self.assertEqual('CREATE_COMPLETE', status[0], status)
-        flavors = {
-            path: member['flavor']
-            for group in self.all_groups()
-            for path, member in group['topology']['members'].items()
-        }
-        self.assertEqual('m1.small', flavors['one-inside'])
-        self.assertEqual('m1.small', flavors['two-inside'])
