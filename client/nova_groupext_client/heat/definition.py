@@ -34,23 +34,22 @@ def describe(resource, props, *, group=None, is_final=True):
 
 def _topology(resource, props, group, is_final):
     servers = _servers(resource, is_final)
-    # Values that are not known yet may hide any number of servers.
-    is_complete = is_final or not requirements.find(
-        resource.stack, resource.name
-    )
-    if is_complete and not servers:
+    told = props[resource.MEMBERS]
+    if not is_final and (told or not servers):
+        # Values that are not known yet may hide any number of servers.
+        is_final = not requirements.find(resource.stack, resource.name)
+    if is_final and not servers:
         raise exception.StackValidationFailed(
             message='No server names the group in its scheduler_hints.',
             resource=resource,
         )
     members = group.members if group else ()
     known = [each for each in servers if each.path]
-    told = props[resource.MEMBERS] if is_complete else None
     try:
         return topology.build(
             known,
             groups=props[resource.GROUPS],
-            members=told,
+            members=told if is_final else None,
             policies=props[resource.POLICIES],
             relationships=props[resource.RELATIONSHIPS],
             successors=[each['path'] for each in members if each['successor']],

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 
 from heat.common import exception
 from heat.common import template_format
-from heat.engine import environment
 from heat.engine import template
 from heat.engine.resources import stack_resource
 from heat.engine.resources import template_resource
@@ -44,49 +43,51 @@ class NestedValues:
         # {file: parameters that its members are made of}
         self._used = {}
 
-    def of(self, name, type_, properties):
+    def of(self, kind, file, properties):
         """Return the values of a resource that the members in it are made of.
 
+        :param kind: class of the resource
+        :param file: name of its template, if it has one
         :param properties: mapping; values are not resolved
         :returns: list of these values; all if the resource is a nested stack
             whose template is not known
         """
-        try:
-            kind = self._registry.get_class_to_instantiate(type_, name)
-        except exception.EntityNotFound:
-            return []
         if issubclass(kind, nova_server.Server):
             return _of_server(properties)
         if issubclass(kind, GROUPS):
-            return self._of_units(name, properties)
+            return self._of_units(properties)
         if issubclass(kind, template_resource.TemplateResource):
-            used = self._parameters_of(name, type_)
+            used = self._parameters_of(file)
             if used is not None:
                 return [properties.get(each) for each in used]
         if issubclass(kind, stack_resource.StackResource):
             return [*properties.values()]
         return []
 
-    def _of_units(self, name, properties):
+    def _of_type(self, type_, name, properties):
+        try:
+            info = self._registry.get_resource_info(type_, name)
+        except exception.EntityNotFound:
+            return []
+        file = getattr(info, 'template_name', None)
+        return self.of(info.get_class_to_instantiate(), file, properties)
+
+    def _of_units(self, properties):
         """Return the values of a group of resources and of its units."""
         found = []
         for property_, value in properties.items():
             if property_ in UNITS and _is_definition(value):
                 inside = value.get('properties') or {}
-                found += self.of(name, value['type'], inside)
+                found += self._of_type(value['type'], None, inside)
             else:
                 found.append(value)
         return found
 
-    def _parameters_of(self, name, type_):
+    def _parameters_of(self, file):
         """Return the parameters of a template that its members are made of.
 
         :returns: None if the template is not known
         """
-        info = self._registry.get_resource_info(
-            type_, name, environment.TemplateResourceInfo
-        )
-        file = info.template_name
         if file not in self._files:
             return None
         if file not in self._used:
@@ -102,7 +103,7 @@ class NestedValues:
         for name, each in parsed[parsed.RESOURCES].items():
             properties = each.get('Properties') or {}
             if isinstance(properties, Mapping):
-                snippets += self.of(name, each['Type'], properties)
+                snippets += self._of_type(each['Type'], name, properties)
             else:
                 snippets.append(properties)
         return frozenset(_parameters(snippets))

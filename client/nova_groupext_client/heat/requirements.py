@@ -50,7 +50,7 @@ def find(stack, group):
             found |= _of_server(name, data, later)
         elif issubclass(kind, stack_resource.StackResource):
             _check_units(name, data, later)
-            inside = names(values.of(name, rdef.resource_type, data))
+            inside = names(values.of(kind, stack[name].template_url, data))
             # Groups need not wait for each other: the stack gets their ids.
             found |= inside - later - groups
     return found
