@@ -127,6 +127,14 @@ class RecordedCloud(fixtures.Fixture):
         self.addCleanup(
             CONF.clear_override, 'connection_recycle_time', 'vrt_database'
         )
+        # oslo.db refuses the connections of a process that has forked, as two
+        # would talk to one server; these tables are copied.
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'oslo_db.sqlalchemy.engines.os',
+                types.SimpleNamespace(getpid=lambda: None),
+            )
+        )
         self.useFixture(test_fixtures.Database('sqlite://'))
         self._placement = fake_placement.FakePlacement()
         self._interleaver = None

@@ -24,11 +24,17 @@ class Run:
     :ivar steps: list of Step; the last ones may be those of an earlier run
         that has reached the same state
     :ivar known_from: number of the first of these
+    :ivar states: [(state before a step, number of the step)] that no earlier
+        run has reached
+    :ivar end: state of the cloud after the last step, None if the rest of the
+        run is known
     """
 
     choices: tuple
     steps: list
     known_from: int = 0
+    states: list = dataclasses.field(default_factory=list)
+    end: int | None = None
 
 
 class KnownStates:
@@ -49,33 +55,46 @@ class KnownStates:
         """
         if callable(run.choices) or number < _next_step(run.choices):
             return False
-        rank, state = _remaining(run.choices), get_state()
+        state = get_state()
         most, *found = self._states.get(state, (-1,))
-        if most < rank:
-            self._states[state] = rank, run, number
+        if most < _remaining(run.choices):
+            run.states.append((state, number))
+            self._add(run, state, number)
             return False
         earlier, earlier_number = found
         run.known_from = number
         run.steps += earlier.steps[earlier_number:]
         return True
 
+    def learn(self, run):
+        """Add the states of a run that another process has made."""
+        for state, number in run.states:
+            self._add(run, state, number)
 
-def all_runs(run):
+    def _add(self, run, state, number):
+        self._states[state] = _remaining(run.choices), run, number
+
+
+def all_runs(run_group):
     """Make all runs, those with the fewest choices first.
 
-    :param run: function of Choices that returns a Run
+    :param run_group: function of a list of choices that differ in the last
+        one; it returns a Run for each
     :returns: iterator of Run
     """
     rng, seen = random.Random(0), set()
-    # Choices that remain to be run, by their number
-    waiting = [[(), (Choice(0, actor=1),)], [], []]
+    # Choices that remain to be run, {all but the last: list of choices}, by
+    # their number
+    waiting = [{None: [()], (): [(Choice(0, actor=1),)]}, {}, {}]
     while fewest := next(filter(None, waiting), None):
-        done = run(fewest.pop(rng.randrange(len(fewest))))
-        yield done
-        for choices in _extensions(done):
-            if choices not in seen:
-                seen.add(choices)
-                waiting[len(_added(choices))].append(choices)
+        group = fewest.pop(rng.choice([*fewest]))
+        for done in run_group(group):
+            yield done
+            for choices in _extensions(done):
+                if choices not in seen:
+                    seen.add(choices)
+                    groups = waiting[len(_added(choices))]
+                    groups.setdefault(choices[:-1], []).append(choices)
 
 
 def _remaining(choices):

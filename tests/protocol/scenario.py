@@ -5,6 +5,7 @@ import contextlib
 import functools
 
 from nova_groupext.db import database_errors
+from tests.protocol import forks
 from tests.protocol import interleaving
 from tests.protocol import invariants
 from tests.protocol import operations
@@ -54,14 +55,41 @@ class Scenario:
         :raises: Failure
         """
         self.runs += 1
-        with self._as_failure(choices):
-            cloud, interleaver = self._cloud, self._cloud.restart()
-            run = reduction.Run(choices, interleaver.steps)
+        run = reduction.Run(choices, [])
+        self._run(run, choices, functools.partial(self._is_known, run))
+        return run
+
+    def run_group(self, group):
+        """Run the operations for choices that differ in the last one.
+
+        :param group: list of choices
+        :returns: list of reduction.Run
+        :raises: Failure
+        """
+        if len(group) == 1:
+            return [self.run(*group)]
+        self.runs += len(group)
+        run = reduction.Run(group[0][:-1], [])
+        choose = forks.Forks(group, run, self._learn)
+
+        def is_known(*state):
+            return choose.is_done or (
+                choose.is_child and self._is_known(run, *state)
+            )
+
+        with choose.reporting():
+            self._run(run, choose, is_known)
+        return choose.runs
+
+    def _run(self, run, choose, is_known):
+        cloud, interleaver = self._cloud, self._cloud.restart()
+        run.steps = interleaver.steps
+        with self._as_failure(run):
             has_ended = interleaver.run(
                 [functools.partial(e.work, cloud) for e in self._operations],
-                choices,
+                choose,
                 lambda: invariants.check_step(cloud),
-                functools.partial(self._is_known, run),
+                is_known,
             )
             if interleaver.late_locks:
                 raise invariants.Violation(
@@ -69,17 +97,21 @@ class Scenario:
                 )
             if has_ended:
                 run.known_from = len(run.steps)
-                self._check_end(interleaver)
-            return run
+                run.end = self._check_end(interleaver)
+
+    def _learn(self, run):
+        """Learn from a run of another process."""
+        self._known.learn(run)
+        self._verified.add(run.end)
 
     @contextlib.contextmanager
-    def _as_failure(self, choices):
+    def _as_failure(self, run):
         try:
             yield
-        except interleaving.ActorHasEnded:
+        except (interleaving.ActorHasEnded, Failure):
             raise
         except Exception as exc:
-            text = ' '.join(map(str, choices))
+            text = ' '.join(map(str, run.choices))
             names = ' '.join(f'"{name}"' for name in self.names)
             raise Failure(
                 f'{type(exc).__name__}: {exc}\n'
@@ -92,6 +124,7 @@ class Scenario:
         )
 
     def _check_end(self, interleaver):
+        """Check how a run has ended; return its state."""
         for error in interleaver.errors():
             if not isinstance(
                 error, (*deployment.REFUSALS, *database_errors.ANY)
@@ -102,6 +135,7 @@ class Scenario:
         if state not in self._verified:
             self._check_rest(interleaver.late_requests)
             self._verified.add(state)
+        return state
 
     def _check_rest(self, late_requests):
         """Check the rest, with late requests before and after the reaper."""
