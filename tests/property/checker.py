@@ -180,6 +180,8 @@ class _Plan:
             close(self.cost('preference'), preference),
             f'preference is {preference}',
         )
+        changes = definitions.changes(self.problem, self.placement)
+        self._expect(self.cost('changes') == changes, f'changes is {changes}')
         self._expect(
             self.cost('bound') <= self.cost('soft') + TOLERANCE,
             'the bound is above the cost',

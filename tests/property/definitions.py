@@ -381,6 +381,20 @@ def options(problem: Problem, member: Member, host: str) -> list[dict]:
     return spec.get('alternatives', {}).get(host, [spec['request']])
 
 
+def changes(problem: Problem, placement: Placement) -> int | None:
+    """Number of members that are not where they were; None if none was."""
+    hosts = {host['id'] for host in problem['hosts']}
+    paths = {member.path for member in members(problem)}
+    known = [
+        (path, host)
+        for path, host in problem.get('current', {}).items()
+        if path in paths and host in hosts
+    ]
+    if not known:
+        return None
+    return sum(placement.get(path) != host for path, host in known)
+
+
 def preference(
     problem: Problem, among: list[Member], placement: Placement
 ) -> float:

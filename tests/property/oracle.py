@@ -26,6 +26,7 @@ class Optimum(NamedTuple):
     """
 
     placed: int
+    moved: int
     soft: float
     preference: float
     smallest: dict[frozenset[str], dict[str, str]]
@@ -212,7 +213,11 @@ class _Search:
         preference = definitions.preference(
             self.problem, self.members, self.placement
         )
-        found = Optimum(len(self.placement), soft, preference, {})
+        moved = 0
+        if self.problem.get('objective') == 'changes':
+            moved = definitions.changes(self.problem, self.placement) or 0
+        placed = len(self.placement)
+        found = Optimum(placed, moved, soft, preference, {})
         if self.best is None or _rank(found) > _rank(self.best):
             self.best = found
         if _rank(found) == _rank(self.best):
@@ -230,6 +235,7 @@ def _rank(optimum: Optimum) -> tuple[float, ...]:
     # Rounded, so that the order of a float sum cannot make plans unequal.
     return (
         optimum.placed,
+        -optimum.moved,
         round(-optimum.soft, 7),
         round(optimum.preference, 7),
     )

@@ -60,6 +60,7 @@ class Profile(NamedTuple):
     groups: tuple[int, ...] = (0, 1, 1, 2, 3)
     chained: float = 0
     outer: float = 0
+    placed: float = 0
     types: tuple[str, ...] = TYPES
 
 
@@ -68,6 +69,8 @@ PROFILES = {
     'costs': Profile(
         policies=5, relationships=3, strict=0.1, optional=0.1, tight=0.3
     ),
+    # Most members are somewhere, of which some may be lawful.
+    'changes': Profile(policies=3, pinned=0.05, strict=0.5, placed=0.8),
     'policies': Profile(policies=4, relationships=0, tight=0.3),
     'relationships': Profile(policies=1, relationships=3, tight=0.3),
     'pins': Profile(policies=3, pinned=0.35),
@@ -216,6 +219,8 @@ class _Draw:
         self._add_pins()
         if self.profile.outer:
             self._add_outsiders()
+        if self.profile.placed:
+            self._add_current()
         return self.drawn
 
     def _chance(self, chance: float) -> bool:
@@ -409,6 +414,17 @@ class _Draw:
         for path in self._some(OUTSIDERS):
             host = self.rng.choice(self._hosts())
             self.drawn.setdefault('outsiders', {})[path] = host
+
+    def _add_current(self) -> None:
+        """Put members on few hosts; some of both are gone."""
+        hosts = [*self._some(self._hosts(), min_count=1), 'gone']
+        paths = [member.path for member in definitions.members(self.drawn)]
+        self.drawn['current'] = {
+            path: self.rng.choice(hosts)
+            for path in [*paths, 'gone']
+            if self._chance(self.profile.placed)
+        }
+        self.drawn['objective'] = self.rng.choice(('changes', 'cost'))
 
     def _ends(self, at: str) -> list[str]:
         """The possible ends of a relationship at a node."""

@@ -39,6 +39,7 @@ def disagreements(problem: dict, answer: dict) -> list[str]:
     cost = answer['cost']
     for name, claimed, right in (
         ('placed', len(answer['placement']), best.placed),
+        ('changes', _counted_changes(problem, answer), best.moved),
         ('soft', cost['soft'], best.soft),
         ('bound', cost['bound'], best.soft),
         ('preference', cost['preference'], best.preference),
@@ -46,6 +47,12 @@ def disagreements(problem: dict, answer: dict) -> list[str]:
         if not checker.close(claimed, right):
             found.append(f'{name} is {claimed}, the oracle finds {right}')
     return found or _order_disagreements(problem, answer, best)
+
+
+def _counted_changes(problem: dict, answer: dict) -> int:
+    """Return the number of changes if it counts before the cost, else 0."""
+    counts = problem.get('objective') == 'changes'
+    return answer['cost'].get('changes', 0) if counts else 0
 
 
 def _conflict_disagreements(problem: dict, answer: dict) -> list[str]:
@@ -124,12 +131,15 @@ def _follows(problem: dict, late: str, early: str) -> bool:
     """Return whether two members differ only in number, late being higher."""
     members = {member.path: member for member in definitions.members(problem)}
     order = list(members)
+    current = problem.get('current', {})
     told_apart = late in problem['pinned'] or any(
         (late in side) != (early in side)
         or (late in side and rule.policy['type'] in definitions.ASYMMETRIC)
         for rule in definitions.rules(problem)
         for side in rule.sides
     )
+    if problem.get('objective') == 'changes':
+        told_apart |= current.get(late) != current.get(early)
     return (
         members[late].member_set == members[early].member_set
         and order.index(late) > order.index(early)
@@ -162,6 +172,9 @@ class SeededTest(unittest.TestCase):
 
     def test_profile_capacity_matches_the_oracle(self):
         self._compare('capacity')
+
+    def test_profile_changes_matches_the_oracle(self):
+        self._compare('changes')
 
     def test_profile_costs_matches_the_oracle(self):
         self._compare('costs')

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lexicographic optimum: members, then cost, then preference.
 
+Members that stay where they are count before the cost if a problem says so.
+
 Each step optimises one objective under the values reached before, and fixes
 its own value. `violations` checks every solution as a plan.
 """
 
 import collections
+from collections.abc import Callable
 from collections.abc import Iterable
+from collections.abc import Iterator
 import fractions
 from typing import NamedTuple
 
@@ -45,7 +49,7 @@ class Solution(NamedTuple):
 class ExactSolver:
     """Exact optimisation of a problem, step by step, with an incumbent.
 
-    :ivar bound: proven least soft cost at this number placed
+    :ivar bound: proven least soft cost at this number placed and kept
     :ivar is_proved: whether every step so far is proved optimal
     """
 
@@ -114,8 +118,14 @@ class ExactSolver:
         self._update_incumbent(counts, plan)
 
     def find_any(self) -> milp.SolveResult:
-        """Find a feasible plan, or prove that there is none."""
-        return self.optimise(Expression(), ObjSense.kMinimize, self.budget)
+        """Find a feasible plan, or prove that there is none.
+
+        It keeps members on their current hosts if that counts.
+        """
+        kept = Expression()
+        if self.problem.keeps_current:
+            kept = self.model.variables.total(self.model.variables.current)
+        return self.optimise(kept, ObjSense.kMaximize, self.budget)
 
     def place_members(self) -> milp.Status:
         """Maximise the number of placed members.
@@ -151,6 +161,22 @@ class ExactSolver:
                 break
         self._record_status(result)
         return result.status
+
+    def steps(self) -> Iterator[tuple[str, Callable[[], object]]]:
+        """Yield the steps with their names, in their order."""
+        yield 'members', self.place_members
+        if self.problem.keeps_current:
+            yield 'changes', self.keep_members
+        yield 'cost', self.minimise_cost
+        yield 'preference', self.maximise_preference
+
+    def keep_members(self) -> None:
+        """Maximise the number of members on their current host."""
+        own = self.model.variables.current
+        kept = self.model.variables.total(own)
+        self._improve(kept, ObjSense.kMaximize)
+        number = int(self.incumbent.counts[own].sum())
+        self.model.add_row(kept >= number)
 
     def minimise_cost(self) -> None:
         """Minimise the soft cost, and prove a lower bound."""

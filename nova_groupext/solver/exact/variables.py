@@ -102,6 +102,16 @@ class Variables:
         )
         return np.flatnonzero(may_be_absent[self.class_of])
 
+    @property
+    def current(self) -> Ints:
+        """Variables of members on their current host."""
+        is_current = np.zeros(len(self), bool)
+        for number, eq_class in enumerate(self.eq_classes):
+            own = self.of_class(number)
+            hosts = [self.arrays.index[host] for host in eq_class.current]
+            is_current[own] = np.isin(self.hosts[own], hosts)
+        return np.flatnonzero(is_current)
+
     def host_ids(self, variables: Ints) -> list[HostId]:
         """Return the ids of the hosts of some variables."""
         return [self.arrays.ids[host] for host in self.hosts[variables]]

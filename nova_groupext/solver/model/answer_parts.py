@@ -14,11 +14,16 @@ Status: TypeAlias = Literal['placed', 'refused', 'undecided']
 
 
 class Cost(TypedDict):
-    """Soft cost of a plan, its proven lower bound, and the preference."""
+    """Soft cost of a plan, its proven lower bound, and the preference.
+
+    - changes: number of members that are not on their current host, if the
+      problem has any
+    """
 
     soft: float
     bound: float
     preference: float
+    changes: NotRequired[int]
 
 
 class PolicyId(TypedDict):

@@ -84,22 +84,24 @@ def placed(
 ) -> Answer:
     """Return the answer for a feasible plan.
 
-    :param bound: proven least soft cost for this many members
+    :param bound: proven least soft cost for this many members, and for this
+        many on their current hosts if that counts
     """
     costs = violations.costs(problem, plan.placement)
     members = problem.own_members
+    cost: answer_parts.Cost = {
+        'soft': float(violations.soft_cost(problem, plan.placement)),
+        'bound': float(bound),
+        'preference': float(violations.preference(problem, plan.placement)),
+    }
+    if problem.current:
+        cost['changes'] = violations.count_changes(problem, plan.placement)
     return Answer(
         'placed',
         placement=_in_order(plan.placement, members),
         alternative=_in_order(plan.alternative, members),
         unplaced=[path for path in members if path not in plan.placement],
-        cost={
-            'soft': float(violations.soft_cost(problem, plan.placement)),
-            'bound': float(bound),
-            'preference': float(
-                violations.preference(problem, plan.placement)
-            ),
-        },
+        cost=cost,
         violations=[
             {'at': p.at, 'policy': identify(p), 'cost': float(cost)}
             for p, cost in costs.items()

@@ -27,12 +27,15 @@ class EquivalenceClass:
     :ivar members: in path order
     :ivar optional: their member set if it has optional members, else ''
     :ivar scopes: levels at which their host must have a domain
+    :ivar current: hosts where some are now; one at most, of all, if they are
+        to stay there
     """
 
     members: tuple[Path, ...]
     member_class: problems.MemberClass
     optional: Path
     scopes: frozenset[Level]
+    current: frozenset[HostId] = frozenset()
 
 
 #: Number of members by class.
@@ -41,14 +44,15 @@ ClassDemand: TypeAlias = Mapping[EquivalenceClass, int]
 
 def equivalence_classes(problem: problems.Problem) -> list[EquivalenceClass]:
     """Return all equivalence classes; pinned members are in none."""
-    policies = problem.topology.policies
+    policies, current = problem.topology.policies, problem.current
     covers_of, scopes = covers(policies), _strict_scopes(policies)
     member_sets = {
         member_set.path: member_set
         for member_set in problem.topology.member_sets
     }
     members_by_key = collections.defaultdict[
-        tuple[problems.ClassName, Path, tuple[Cover, ...]], list[Path]
+        tuple[problems.ClassName, Path, HostId | None, tuple[Cover, ...]],
+        list[Path],
     ](list)
     for member in problem.topology.members:
         if member.path not in problem.pinned:
@@ -61,6 +65,7 @@ def equivalence_classes(problem: problems.Problem) -> list[EquivalenceClass]:
             key = (
                 member.spec['class'],
                 optional,
+                current.get(member.path) if problem.keeps_current else None,
                 tuple(covers_of.get(member.path, ())),
             )
             members_by_key[key].append(member.path)
@@ -70,8 +75,13 @@ def equivalence_classes(problem: problems.Problem) -> list[EquivalenceClass]:
             member_class=problem.class_of[paths[0]],
             optional=optional,
             scopes=frozenset(scopes.get(paths[0], ())),
+            current=frozenset(
+                current[path]
+                for path in paths
+                if current.get(path) in problem.hosts
+            ),
         )
-        for (_, optional, _), paths in members_by_key.items()
+        for (_, optional, *_), paths in members_by_key.items()
     ]
 
 

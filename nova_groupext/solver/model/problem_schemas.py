@@ -50,6 +50,9 @@ PROBLEM: Schema = {
             'minimum': 0,
             'maximum': MAX_TIME_LIMIT,
         },
+        # Members and hosts that the problem does not have are ignored.
+        'current': {'type': 'object', 'additionalProperties': _NAME},
+        'objective': {'enum': ['cost', 'changes']},
         'seed': {'type': 'integer', 'minimum': 0, 'maximum': 2**31 - 1},
     },
     'required': ['version', 'levels', 'hosts', 'classes', 'topology'],

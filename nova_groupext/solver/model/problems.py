@@ -84,6 +84,10 @@ class Problem:
     :ivar hosts: sorted by id
     :ivar pinned: hosts of the members that stay, outsiders included
     :ivar outsiders: hosts of placed members of other groups
+    :ivar current: hosts where members are now, or were planned before: where a
+        search starts
+    :ivar keeps_current: whether as many as possible are to stay there, before
+        any soft cost counts
     :ivar time_limit: seconds of processor time
     :ivar deadline: seconds that the caller waits, by default
         DEADLINE_FACTOR times the limit
@@ -100,6 +104,8 @@ class Problem:
     time_limit: float
     seed: int
     deadline: float | None = None
+    current: dict[Path, HostId] = dataclasses.field(default_factory=dict)
+    keeps_current: bool = False
     shared: dict[str, Any] = dataclasses.field(
         default_factory=dict, compare=False, repr=False
     )
@@ -226,6 +232,12 @@ def parse(raw: Any) -> Problem:
         time_limit=raw.get('time_limit', DEFAULT_TIME_LIMIT),
         deadline=raw.get('deadline'),
         seed=int(raw.get('seed', 0)),
+        current={
+            path: host_id
+            for path, host_id in sorted(raw.get('current', {}).items())
+            if path in members - outsiders.keys() and host_id in hosts
+        },
+        keeps_current=raw.get('objective') == 'changes',
     )
 
 

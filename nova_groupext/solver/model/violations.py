@@ -56,11 +56,13 @@ class Objective(NamedTuple):
     """Objective vector: a better plan has a greater one.
 
     :ivar members: number of placed members, pinned ones included
+    :ivar kept: minus the number of changes, 0 if it does not count
     :ivar saving: minus the exact soft cost
     :ivar preference: exact sum of the operator's scores
     """
 
     members: int
+    kept: int
     saving: fractions.Fraction
     preference: fractions.Fraction
 
@@ -175,6 +177,16 @@ def preference(
     return sum(exact, fractions.Fraction(0))
 
 
+def count_changes(
+    problem: problems.Problem, placement: Mapping[Path, HostId]
+) -> int:
+    """Return the number of members that are not on their current host."""
+    return sum(
+        placement.get(path) != host_id
+        for path, host_id in problem.current.items()
+    )
+
+
 def usage(
     problem: problems.Problem, plan: Plan, paths: Iterable[Path]
 ) -> collections.defaultdict[HostId, collections.Counter[str]]:
@@ -192,8 +204,12 @@ def usage(
 def objective(problem: problems.Problem, plan: Plan) -> Objective:
     """Return the objective vector of a plan."""
     placement = plan.placement
-    cost = soft_cost(problem, placement)
-    return Objective(len(placement), -cost, preference(problem, placement))
+    return Objective(
+        len(placement),
+        -count_changes(problem, placement) if problem.keeps_current else 0,
+        -soft_cost(problem, placement),
+        preference(problem, placement),
+    )
 
 
 def _placement_violations(

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plans that restore every strict policy with the minimum number of moves.
 
-An ordinary problem expresses them: each member scores 1 on its present host
-and 0 elsewhere, and has no other scores or soft policies.
+It is an ordinary problem that keeps members on their current hosts: it has
+neither scores nor soft policies, and each member may stay, also where new
+members are not allowed.
 """
 
 import collections
@@ -24,8 +25,6 @@ def make_problem(
     movable: Container[Path],
 ) -> problems.Problem:
     """Return the problem of moving as few members as possible.
-
-    Its plan with the best preference moves fewest.
 
     :param problem: the free amounts of its hosts exclude what the members use
         now
@@ -52,6 +51,8 @@ def make_problem(
         },
         # Relationships with other groups are soft, and dropped here.
         outsiders={},
+        current=dict(current_hosts),
+        keeps_current=True,
     )
 
 
@@ -61,14 +62,14 @@ def _classes_by_host(
     dict[problems.ClassName, problems.MemberClass],
     dict[Path, problems.ClassName],
 ]:
-    """Return classes whose members prefer their host, and each member's."""
+    """Return classes whose members may stay, and each member's."""
     classes = dict(problem.classes)
     class_of: dict[Path, problems.ClassName] = {}
     for member in problem.topology.members:
         path = member.path
         # No class of the problem has a name like this.
         name = class_of[path] = (member.spec['class'], current_hosts[path])
-        classes[name] = _prefer_host(
+        classes[name] = _allow_host(
             problem.class_of[path], current_hosts[path]
         )
     return classes, class_of
@@ -107,14 +108,14 @@ def list_moves(
     }
 
 
-def _prefer_host(
+def _allow_host(
     member_class: problems.MemberClass, host: HostId
 ) -> problems.MemberClass:
-    """Return a member class that may use one host, and prefers it."""
+    """Return a member class that may also use one host, as it does now."""
     return dataclasses.replace(
         member_class,
         hosts=member_class.hosts | {host},
-        scores={host: 1},
+        scores={},
         alternatives={
             **member_class.alternatives,
             host: [member_class.request],

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Search for any feasible plan.
 
-Greedy constructions come first: they take milliseconds. The integer program
-then decides all members at once, over the domains and hosts around the best
-partial plan: it mostly finds a plan soon or never, so it gets little time, and
-other hosts in the next turn. Repair inserts the members that constructions
-left out. In turn, the program runs over many domains and hosts, or over all.
+Where members are now is the start, if that is known. Otherwise greedy
+constructions come first: they take milliseconds. The integer program then
+decides all members at once, over the domains and hosts around the best partial
+plan: it mostly finds a plan soon or never, so it gets little time, and other
+hosts in the next turn. Repair inserts the members that constructions left out.
+In turn, the program runs over many domains and hosts, or over all.
 """
 
 from collections.abc import Callable
@@ -17,6 +18,7 @@ import numpy as np
 
 from nova_groupext.solver import tuning
 from nova_groupext.solver.construct import candidate_list
+from nova_groupext.solver.construct import current_plan
 from nova_groupext.solver.construct import partial_plan
 from nova_groupext.solver.construct import squeaky_wheel
 from nova_groupext.solver.exact import feasibility
@@ -82,13 +84,19 @@ class FeasibilitySearch:
             self._steps = _Steps(self.greedy, budget)
 
     def construct_once(self) -> Verdict:
-        """Run one construction, unless that takes longer than bounds."""
-        if (
-            self._steps is None
-            or self._steps.variables > tuning.MAX_FAST_VARIABLES
-        ):
+        """Start with the current plan, or else run one construction.
+
+        A construction that takes longer than bounds is not run.
+        """
+        if self._steps is None:
             return Verdict()
-        return self._steps.construct(1)
+        verdict = self._steps.keep_current()
+        if (
+            verdict.plan is None
+            and self._steps.variables <= tuning.MAX_FAST_VARIABLES
+        ):
+            verdict = self._steps.construct(1)
+        return verdict
 
     def find(
         self,
@@ -120,7 +128,7 @@ class FeasibilitySearch:
         yield steps.solve_first()
         yield prove()
         while self._budget.remaining():
-            yield steps.repair()
+            yield steps.repair(tuning.REPAIR_SHARE)
             yield steps.solve_part()
             yield steps.construct()
             yield steps.solve_part()
@@ -190,6 +198,21 @@ class _Steps:
         )
         return self._budget.beyond(seconds)
 
+    def keep_current(self) -> Verdict:
+        """Keep members where they are, and insert the others."""
+        if not self._problem.current:
+            return Verdict()
+        plan = current_plan.find(self._problem)
+        self._greedy.best_partial = partial_plan.PartialPlan.of(
+            self._problem, plan
+        )
+        verdict = self.repair(tuning.CURRENT_SHARE)
+        if verdict.plan is None and self._problem.keeps_current:
+            # The objective makes its relaxation strong, and its time long.
+            seconds = self._budget.remaining() * tuning.REPAIR_SHARE
+            verdict = self._solve_some(self._near, plan, seconds)
+        return dataclasses.replace(verdict, stage='current')
+
     def solve_first(self) -> Verdict:
         """Run the program over all hosts if it is mostly fast, or a part."""
         if self.variables > tuning.SMALL_VARIABLES:
@@ -198,12 +221,15 @@ class _Steps:
             self._problem, self._budget.slice(tuning.QUICK_SECONDS)
         )
 
-    def repair(self) -> Verdict:
-        """Insert what the best of the latest constructions left out."""
+    def repair(self, share: float) -> Verdict:
+        """Insert what the best of the latest constructions left out.
+
+        :param share: of the remaining time
+        """
         partial = self._greedy.best_partial
         if partial is None:
             return Verdict()
-        seconds = self._budget.remaining() * tuning.REPAIR_SHARE
+        seconds = self._budget.remaining() * share
         plan = self._reinsertion.run(self._budget.slice(seconds))
         self._partial_plan = self._reinsertion.last_plan
         # Later constructions compete only with one another.
@@ -252,7 +278,10 @@ class _Steps:
         return verdict
 
     def _solve_some(
-        self, width: float, plan: violations.Plan | None = None
+        self,
+        width: float,
+        plan: violations.Plan | None = None,
+        min_seconds: float = 0,
     ) -> Verdict:
         self._greedy.find_all_fitting(
             self._budget.slice(tuning.FITTING_SECONDS)
@@ -272,7 +301,9 @@ class _Steps:
         if variables >= tuning.MAX_PART_SHARE * self.variables:
             return self._solve_all()
         seconds = max(
-            tuning.PART_SECONDS, variables * tuning.SECONDS_PER_VARIABLE
+            tuning.PART_SECONDS,
+            variables * tuning.SECONDS_PER_VARIABLE,
+            min_seconds,
         )
         verdict = feasibility.solve(
             subproblem.restrict_hosts(self._problem, hosts),

@@ -116,12 +116,7 @@ def _prove(
     except time_budget.OutOfTime:
         return False
     exact.start_from(incumbent.plan)
-    steps: tuple[tuple[str, Callable[[], object]], ...] = (
-        ('members', exact.place_members),
-        ('cost', exact.minimise_cost),
-        ('preference', exact.maximise_preference),
-    )
-    for stage, step in steps:
+    for stage, step in exact.steps():
         _run_step(step, exact)
         # Which of several equal plans results depends on earlier steps.
         yield _update(incumbent, exact, stage, budget.is_cut_short)

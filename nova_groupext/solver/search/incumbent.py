@@ -12,7 +12,7 @@ from nova_groupext.solver.model import violations
 class Incumbent:
     """Best feasible plan so far, which only a better one replaces.
 
-    :ivar bound: proven least soft cost at the number placed
+    :ivar bound: proven least soft cost at the number placed and kept
     """
 
     def __init__(
@@ -30,9 +30,12 @@ class Incumbent:
 
     @property
     def is_perfect(self) -> bool:
-        """True if all members are placed at no cost."""
-        return not self.cost and self.objective.members == len(
-            self.problem.class_of
+        """True if all members are placed, and stay, at no cost."""
+        members = self.objective.members
+        return (
+            not self.cost
+            and members == len(self.problem.class_of)
+            and not self.objective.kept
         )
 
     def offer(self, plan: violations.Plan) -> bool:
@@ -51,9 +54,10 @@ class Incumbent:
     ) -> None:
         """Replace the plan with one at least as good.
 
-        :param bound: proven least soft cost at the number that it places
+        :param bound: proven least soft cost at the number that it places and
+            keeps
         """
-        if objective.members == self.objective.members:
+        if objective[:2] == self.objective[:2]:
             bound = max(bound, self.bound)
         self.plan, self.objective, self.bound = plan, objective, bound
 

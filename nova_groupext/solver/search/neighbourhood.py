@@ -37,6 +37,8 @@ def search(
     :returns: feasible plans; some are no improvement
     """
     local_search = _LocalSearch(incumbent)
+    if local_search.elsewhere():
+        yield local_search.return_members(budget)
     idle_steps = 0
     while idle_steps < tuning.MAX_IDLE_STEPS and budget.remaining():
         objective = incumbent.objective
@@ -62,23 +64,59 @@ class _LocalSearch:
 
     def step(self, budget: time_budget.TimeBudget) -> violations.Plan:
         """Return the best plan of one neighbourhood."""
+        policy = self._draw_policy()
+        returning = self._draw_returning()
+        targets = {self.problem.current[path] for path in returning}
+        targets = targets or self._draw_targets(policy)
+        moving = self._draw_members(policy, targets) | returning
+        return self._solve(moving, self._hosts(moving, targets), budget)
+
+    def return_members(
+        self, budget: time_budget.TimeBudget
+    ) -> violations.Plan:
+        """Return the best plan in which members only go where they were."""
+        moving = self.elsewhere()
+        placement = self.incumbent.plan.placement
+        hosts = {
+            part: {
+                *(placement[path] for path in part.members),
+                *(part.current & part.member_class.hosts),
+            }
+            for part in self._assigned.restrict_classes(moving).values()
+        }
+        return self._solve(moving, hosts, budget)
+
+    def elsewhere(self) -> set[Path]:
+        """Return the placed members that are to return to where they were."""
+        if not self.problem.keeps_current:
+            return set()
+        placement = self.incumbent.plan.placement
+        return {
+            path
+            for path, host in self.problem.current.items()
+            if path in self.problem.movable
+            and placement.get(path, host) != host
+        }
+
+    def _solve(
+        self,
+        moving: set[Path],
+        hosts: dict[EquivalenceClass, set[HostId]],
+        budget: time_budget.TimeBudget,
+    ) -> violations.Plan:
+        """Return the best plan with some members on some hosts."""
         from nova_groupext.solver.exact import objectives
 
         plan = self.incumbent.plan
-        policy = self._draw_policy()
-        targets = self._draw_targets(policy)
-        moving = self._draw_members(policy, targets)
         fixed = subproblem.fix_others(self.problem, plan, moving)
-        hosts = self._hosts(moving, targets)
         part = subproblem.restrict_hosts(fixed, hosts)
         try:
             exact = objectives.ExactSolver(
                 part, budget.slice(tuning.NEIGHBOURHOOD_SECONDS)
             )
             exact.start_from(plan)
-            exact.place_members()
-            exact.minimise_cost()
-            exact.maximise_preference()
+            for _, step in exact.steps():
+                step()
         except time_budget.OutOfTime:
             self._scale_class_limit(0.8)
             return plan
@@ -100,6 +138,14 @@ class _LocalSearch:
         shares = np.sqrt(np.array([float(cost) for cost in costs.values()]))
         number = self._random.choice(len(costs), p=shares / shares.sum())
         return list(costs)[number]
+
+    def _draw_returning(self) -> set[Path]:
+        """Draw some members that may return to where they were, or none."""
+        elsewhere = sorted(self.elsewhere())
+        if not elsewhere or self._random.integers(2):
+            return set()
+        self._random.shuffle(elsewhere)
+        return set(elsewhere[: tuning.MAX_TARGET_DOMAINS])
 
     def _draw_targets(self, policy: base.Policy | None) -> set[HostId]:
         """Draw domains for the members of a policy; return their hosts."""
@@ -206,6 +252,7 @@ class _LocalSearch:
                     *sampled[eq_class],
                     *current,
                     *self._preferred(eq_class),
+                    *(eq_class.current & eq_class.member_class.hosts),
                     *self._cheapest(eq_class, targets),
                 }
                 for eq_class, part in self._assigned.restrict_classes(

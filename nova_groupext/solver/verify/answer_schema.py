@@ -27,6 +27,7 @@ _COST = _object(
     soft=_NUMBER,
     bound=_NUMBER,
     preference=_NUMBER,
+    changes={'type': 'integer', 'minimum': 0},
 )
 _VIOLATION = _object(
     ['at', 'policy', 'cost'], at=_TEXT, policy=_POLICY, cost=_NUMBER

@@ -90,6 +90,12 @@ def _costs(
     preference = float(violations.preference(problem, plan.placement))
     if not _is_equal(cost['preference'], preference):
         yield Finding('$.cost.preference', f'must be {preference}')
+    changes = None
+    if problem.current:
+        changes = violations.count_changes(problem, plan.placement)
+    if cost.get('changes') != changes:
+        text = 'is unknown' if changes is None else f'must be {changes}'
+        yield Finding('$.cost.changes', text)
     if cost['bound'] > cost['soft'] and not _is_equal(
         cost['bound'], cost['soft']
     ):

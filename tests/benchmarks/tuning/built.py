@@ -250,3 +250,22 @@ def _member_sets(node):
     yield from node.get('members', {}).values()
     for inner in node.get('groups', {}).values():
         yield from _member_sets(inner)
+
+
+def failed_hosts(number, *instance):
+    """Return a problem of members of which some hosts have failed.
+
+    As many of the others as possible are to stay.
+
+    :param number: of the failed hosts
+    :param instance: arguments of generator.generate()
+    """
+    raw, placement = generator.generate(*instance)
+    used = sorted(set(placement.values()))
+    failed = random.Random(number).sample(used, number)
+    for host in raw['hosts']:
+        if host['id'] in failed:
+            host['free'] = {}
+    return problems.parse(
+        {**raw, 'current': placement, 'objective': 'changes'}
+    )

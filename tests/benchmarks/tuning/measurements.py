@@ -100,6 +100,13 @@ _ALTERNATING = (
     cases.first(_fits(450, 100, 'scarce', 0.95, 2), 4),
 )
 
+# A few hosts of a running group have failed.
+_FAILED_HOSTS = (
+    cases.first(('failed_hosts', 3, 450, 100, 'topology', 0.8, 1), 4),
+    cases.first(('failed_hosts', 3, 450, 100, 'topology', 0.95, 1), 8),
+    cases.first(('failed_hosts', 3, 450, 100, 'scarce', 0.9, 2), 4),
+)
+
 # Around the number of variables that counts as small.
 _SMALL = (
     Solve(_fits(450, 100, 'scarce', 0.95, 1), 2),
@@ -244,6 +251,7 @@ MEASUREMENTS = {
     'WIDE': Measurement(_ALTERNATING),
     'MAX_PART_VARIABLES': Measurement(_ALTERNATING),
     'REPAIR_SHARE': Measurement(_ALTERNATING),
+    'CURRENT_SHARE': Measurement(_FAILED_HOSTS),
     'FITTING_SECONDS': Measurement(_ALTERNATING),
     'SECONDS_PER_VARIABLE': Measurement(
         (

@@ -64,7 +64,7 @@ class TestStartFrom(ExactCase):
         exact.start_from(violations.Plan({}, {}))
         self.assertIs(milp.Status.OPTIMAL, exact.place_members())
         exact.minimise_cost()
-        self.assertEqual((2, 0, 0), exact.incumbent.objective)
+        self.assertEqual((2, 0, 0, 0), exact.incumbent.objective)
 
 
 class TestFindAny(ExactCase):
@@ -109,7 +109,7 @@ class TestBound(ExactCase):
         exact.place_members()
         exact.minimise_cost()
         self.assertEqual(fractions.Fraction('0.2'), exact.bound)
-        self.assertEqual(-exact.bound, exact.incumbent.objective[1])
+        self.assertEqual(-exact.bound, exact.incumbent.objective.saving)
 
     def test_bound_is_below_an_unproved_cost(self):
         problem = builders.slow_problem()
@@ -119,7 +119,7 @@ class TestBound(ExactCase):
         for step in (exact.place_members, exact.minimise_cost):
             improve._run_step(step, exact)
         self.assertFalse(exact.is_proved)
-        self.assertLess(exact.bound, -exact.incumbent.objective[1])
+        self.assertLess(exact.bound, -exact.incumbent.objective.saving)
         self.assertGreaterEqual(exact.bound, 0)
 
     def test_placing_members_does_not_use_up_the_time(self):
@@ -129,7 +129,7 @@ class TestBound(ExactCase):
         )
         exact = objectives.ExactSolver(problem, time_budget.TimeBudget(60))
         exact.place_members()
-        self.assertEqual(5, exact.incumbent.objective[0])
+        self.assertEqual(5, exact.incumbent.objective.members)
         self.assertGreater(exact.budget.remaining(), 30)
 
     def test_members_are_not_traded_for_cost(self):
@@ -139,7 +139,7 @@ class TestBound(ExactCase):
         )
         exact.place_members()
         exact.minimise_cost()
-        self.assertEqual((2, -1, 0), exact.incumbent.objective)
+        self.assertEqual((2, 0, -1, 0), exact.incumbent.objective)
 
 
 class TestNoGoodCuts(ExactCase):
@@ -164,5 +164,5 @@ class TestNoGoodCuts(ExactCase):
             classes,
         )
         exact.place_members()
-        self.assertEqual(1, exact.incumbent.objective[0])
+        self.assertEqual(1, exact.incumbent.objective.members)
         self.assertEqual([], violations.find(exact.problem, exact.plan))

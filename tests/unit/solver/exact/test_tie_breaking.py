@@ -102,7 +102,7 @@ class TestBreakTies(base.BaseTestCase):
         self.assertFalse(exact.is_proved)
         self.assertEqual(
             violations.objective(problem, plan)[0],
-            exact.incumbent.objective[0],
+            exact.incumbent.objective.members,
         )
 
     @staticmethod

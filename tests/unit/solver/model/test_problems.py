@@ -63,6 +63,14 @@ class TestParse(base.BaseTestCase):
         self.assertEqual(problems.DEFAULT_TIME_LIMIT, problem.time_limit)
         self.assertEqual(0, problem.seed)
 
+    def test_unknown_current_hosts_are_ignored(self):
+        current = {'web-0': 'h2', 'web-1': 'gone', 'gone': 'h1'}
+
+        problem = problems.parse({**FILE, 'current': current})
+
+        self.assertEqual({'web-0': 'h2'}, problem.current)
+        self.assertFalse(problem.keeps_current)
+
     def test_outsiders_are_pinned_and_no_members_of_the_group(self):
         near = {'type': 'network-proximity', 'scope': 'rack', 'strict': False}
         tie = {
@@ -170,6 +178,9 @@ class TestParse(base.BaseTestCase):
             ('$.topology.members.db.class', ['topology', 'members', 'db'], {}),
             ('$.pinned', ['pinned'], []),
             ('$.outsiders', ['outsiders'], []),
+            ('$.current', ['current'], []),
+            ('$.current.web-1', ['current'], {'web-1': 3}),
+            ('$.objective', ['objective'], 'moves'),
             ('$.outsiders["g/a"]', ['outsiders'], {'g/a': 'h3'}),
             ('$.pinned.web-1', ['pinned', 'web-1'], 'h3'),
             ('$.pinned.web-1', ['pinned', 'web-1'], 3),

@@ -26,6 +26,45 @@ class FeasibleCase(base.BaseTestCase):
         return verdict
 
 
+class TestConstructOnce(base.BaseTestCase):
+    def construct(self, *args, **others):
+        search = feasible.FeasibilitySearch(
+            builders.problem(*args, **others), time_budget.TimeBudget(60)
+        )
+        verdict = search.construct_once()
+        return verdict.stage, verdict.plan and verdict.plan.placement
+
+    def test_current_placement_is_the_first_plan(self):
+        current = {'w-0': 'b1', 'w-1': 'a1'}
+        self.assertEqual(
+            ('current', current),
+            self.construct(racks(a=(2,), b=(2,)), group(w=2), current=current),
+        )
+
+    def test_current_placement_is_completed(self):
+        self.assertEqual(
+            ('current', {'w-0': 'a1', 'w-1': 'c1'}),
+            self.construct(
+                racks(a=(2,), b=(0,), c=(2,)),
+                group([policy('anti-affinity', 'host')], w=2),
+                current={'w-0': 'b1', 'w-1': 'c1'},
+            ),
+        )
+
+    def test_members_stay_where_insertion_has_no_time(self):
+        """The program that follows keeps them by its objective."""
+        self.useFixture(fixtures.MockPatchObject(tuning, 'CURRENT_SHARE', 0))
+        current = {'w-0': 'b1', 'w-1': 'c1', 'w-2': 'a1'}
+        stage, placement = self.construct(
+            racks(a=(1,), b=(0,), c=(1,), d=(1,)),
+            group([policy('anti-affinity', 'host')], w=3),
+            current=current,
+            objective='changes',
+        )
+        self.assertEqual('current', stage)
+        self.assertEqual({**current, 'w-0': 'd1'}, placement)
+
+
 class TestFind(FeasibleCase):
     """Small and large problems."""
 

@@ -73,7 +73,7 @@ class TestStages(LargeCase):
         found = self.stages(best)
         stages = [stats['stage'] for stats, _ in found]
         self.assertIn('preference', stages)
-        self.assertEqual(6, best.objective[2])
+        self.assertEqual(6, best.objective.preference)
         self.assertTrue(
             {'greedy', 'neighbourhood'}.issuperset(
                 stages[: stages.index('members')]
@@ -121,7 +121,7 @@ class TestStages(LargeCase):
     def test_scores_improve_where_costs_are_zero(self):
         problem = builders.problem(racks(a=(2,), b=(2,)), group(w=2), SCORED)
         best = self.start(problem, {'w-0': 'a1', 'w-1': 'a1'})
-        self.assertEqual(4, self.stages(best)[-1][1][2])
+        self.assertEqual(4, self.stages(best)[-1][1].preference)
 
     def test_pinned_members_alone_need_no_construction(self):
         problem = builders.problem(

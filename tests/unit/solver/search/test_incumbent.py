@@ -54,7 +54,7 @@ class TestIncumbent(base.BaseTestCase):
     def test_scores_decide_between_equal_costs(self):
         best = self.best('b1', 'b1')
         self.assertTrue(best.offer(self.plan('a1', 'a1')))
-        self.assertEqual(2, best.objective[2])
+        self.assertEqual(2, best.objective.preference)
 
     def test_equal_plan_does_not_replace_the_incumbent(self):
         best = self.best('a1', 'b1')

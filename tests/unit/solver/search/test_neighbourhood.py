@@ -93,13 +93,32 @@ class TestSearch(base.BaseTestCase):
             racks(a=(2, 1), b=(1, 1)), group(w=3), SCORED
         )
         best = self.search(problem, {'w-0': 'a1', 'w-1': 'a1', 'w-2': 'b1'})
-        self.assertEqual(5, best.objective[2])
+        self.assertEqual(5, best.objective.preference)
 
     def test_unplaced_members_are_placed(self):
         optional = {'class': 'one', 'count': 3, 'min_count': 0}
         problem = builders.problem(racks(a=(1, 1)), group(w=optional))
         best = self.search(problem, {})
-        self.assertEqual(2, best.objective[0])
+        self.assertEqual(2, best.objective.members)
+
+    def test_members_return_to_where_they_were(self):
+        """All of them at once, as each is in the way of another."""
+        paths = ('w-0', 'w-1', 'w-2', 'w-3')
+        hosts = ('a1', 'a2', 'b1', 'b2')
+        current = dict(zip(paths, hosts, strict=True))
+        problem = builders.problem(
+            racks(a=(1, 1), b=(1, 1)),
+            group(w=4),
+            {'one': {'request': {'VCPU': 1}, 'scores': {'a1': 5}}},
+            current=current,
+            objective='changes',
+        )
+        shifted = dict(zip(paths, hosts[1:] + hosts[:1], strict=True))
+        self.useFixture(fixtures.MockPatchObject(tuning, 'MAX_IDLE_STEPS', 0))
+
+        best = self.search(problem, shifted)
+
+        self.assertEqual(current, best.plan.placement)
 
     def test_pinned_members_do_not_move(self):
         problem = builders.problem(
@@ -108,7 +127,7 @@ class TestSearch(base.BaseTestCase):
             pinned={'w-0': 'a1'},
         )
         best = self.search(problem, {'w-0': 'a1', 'w-1': 'b1', 'w-2': 'b1'})
-        self.assertEqual((3, -1), best.objective[:2])
+        self.assertEqual((3, 0, -1), best.objective[:3])
 
     def test_alternatives_of_fixed_members_are_kept(self):
         classes = {
@@ -164,7 +183,7 @@ class TestSearch(base.BaseTestCase):
             group([policy('affinity', 'host', False)], w=2),
         )
         best = self.search(problem, {'w-0': 'a1', 'w-1': 'b1'})
-        self.assertEqual(2, best.objective[0])
+        self.assertEqual(2, best.objective.members)
 
     def test_same_seed_gives_the_same_plan(self):
         self.useFixture(fixtures.MockPatchObject(tuning, 'MAX_IDLE_STEPS', 8))

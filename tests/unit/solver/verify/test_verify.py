@@ -72,6 +72,18 @@ class TestPlaced(base.BaseTestCase):
 
         self.assertEqual('$.cost', finding.where)
 
+    def test_number_of_changes_is_verified(self):
+        problem = dataclasses.replace(PLACED, current={'w-0': 'a1'})
+        answer = right(problem)
+        where = ['cost', 'changes']
+
+        self.assertEqual([], error_paths(problem, answer))
+        wrong = builders.changed(answer, where, 2)
+        self.assertEqual(['$.cost.changes'], error_paths(problem, wrong))
+        self.assertEqual(['$.cost.changes'], error_paths(PLACED, answer))
+        del answer['cost']['changes']
+        self.assertEqual(['$.cost.changes'], error_paths(problem, answer))
+
     def test_right_plan_passes(self):
         raw = right(PLACED)
         self.assertEqual([], error_paths(PLACED, raw))
