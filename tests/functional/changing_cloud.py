@@ -39,10 +39,15 @@ class ChangingCloudTestCase(base.StepTestCase):
 
     def hold(self, count, *policies, **more):
         """Hold ``count`` members ``a`` and store their hosts and holds."""
-        topology = {
-            'members': {'a': base.member(count=count, **more)},
-            'policies': list(policies),
-        }
+        self.hold_topology(
+            {
+                'members': {'a': base.member(count=count, **more)},
+                'policies': list(policies),
+            }
+        )
+
+    def hold_topology(self, topology):
+        """Hold a group, and store its members' hosts and holds."""
         self.uuid = self.hold_group(topology)['id']
         self.before = self.planned_hosts(self.uuid)
         self.holds = self.hold_uuids()

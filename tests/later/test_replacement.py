@@ -112,6 +112,33 @@ class TestReplacement(changing_cloud.ChangingCloudTestCase):
         self.assertEqual([], self.group(self.uuid)['drift'])
         self.assertEqual('ACTIVE', self.try_redeem(self.uuid, 'a-1'))
 
+    def test_replacement_moves_as_few_members_as_possible(self):
+        """The pair moves; the others stay, though a host would be better."""
+        pair = {
+            'members': {'p': base.member(count=2)},
+            'policies': [APART, TOGETHER],
+        }
+        others = {
+            'members': {'o': base.member(count=3)},
+            'policies': [{**APART, 'scope': 'rack', 'strict': False}],
+        }
+        for host in ('cmp-5', 'cmp-6'):
+            self.disable(host)
+        self.hold_topology({'groups': {'pair': pair, 'others': others}})
+        for host in ('cmp-5', 'cmp-6'):
+            self.services.enable(self.service(host))
+        [path, *_] = [
+            path
+            for path, host in self.before.items()
+            if [*self.before.values()].count(host) == 1
+            and path.startswith('pair/')
+        ]
+        self.disable(self.before[path])
+
+        self.assert_redeemed_elsewhere(path)
+
+        self.assert_other_holds_kept('pair/p-0', 'pair/p-1')
+
     def test_member_bound_to_a_running_server_is_not_replaced(self):
         self.hold(2, APART, TOGETHER)
         server = self.redeem(self.uuid, 'a-1', 'm1.tiny')

@@ -4,8 +4,9 @@
 Planners start this themselves: for held members whose hosts are refused at a
 redeem, for failed members, and for shelved servers of exclusive groups. It is
 a revision that describes the group as it is, with three differences: all other
-holds stay on their hosts unless there is no other solution, no released or
-unplaced member gets a hold, and no hold lasts longer than before.
+holds stay on their hosts, or as many as possible if there is no other
+solution, no released or unplaced member gets a hold, and no hold lasts longer
+than before.
 """
 
 from nova_groupext import exception

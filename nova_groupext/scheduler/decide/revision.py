@@ -6,6 +6,8 @@ is found. A replacement is the revision that a planner makes itself: its draft
 names excluded hosts.
 """
 
+import dataclasses
+
 from nova_groupext import exception
 from nova_groupext.objects import states
 from nova_groupext.objects.group import VRTGroup
@@ -91,9 +93,10 @@ def _to_replace(work, group):
 def _questions(work, situation):
     """Yield questions that move fewer holds first.
 
-    A replacement keeps all other holds on their hosts if any plan allows that.
-    If the tenant has named the members that may move, all others stay in any
-    case. Else all holds stay if no other plan can be better.
+    A replacement keeps all other holds on their hosts if any plan allows that,
+    else as many as possible. If the tenant has named the members that may
+    move, all others stay in any case. Else all holds stay if no other plan can
+    be better.
     """
     unchanged = {
         path: hold
@@ -136,7 +139,10 @@ def _problem(work, situation, unchanged):
         *situation.current.held,
         *needs.unchanged,
     }
-    return subproblem.require_only(problem, due | situation.to_replace)
+    return dataclasses.replace(
+        subproblem.require_only(problem, due | situation.to_replace),
+        keeps_current=True,
+    )
 
 
 def _is_placed(answer):

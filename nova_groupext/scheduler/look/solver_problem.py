@@ -68,6 +68,10 @@ class ProblemBuilder:
                         **counts(member_set),
                     },
                 ),
+                'current': {
+                    path: hold.node
+                    for path, hold in self._current.held.items()
+                },
                 'seed': CONF.vrt.solver_seed,
             }
         )

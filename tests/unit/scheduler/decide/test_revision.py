@@ -90,6 +90,16 @@ class TestQuestions(RevisionTestCase):
 
         self.assertEqual([{'m-1': self.second}, {}], self.pinned(work))
 
+    def test_replacement_keeps_holds_whatever_that_costs(self):
+        for question in self.questions(self.replace()):
+            self.assertTrue(question.problem.keeps_current)
+
+    def test_revision_of_the_tenant_prefers_the_least_cost(self):
+        work = self.work(self.deployment.revise(self.uuid, self.old))
+
+        for question in self.questions(work):
+            self.assertFalse(question.problem.keeps_current)
+
     def replace(self):
         """Return the work on a replacement of the first member."""
         draft = replacement.start(
