@@ -70,7 +70,7 @@ PROFILES = {
         policies=5, relationships=3, strict=0.1, optional=0.1, tight=0.3
     ),
     # Most members are somewhere, of which some may be lawful.
-    'changes': Profile(policies=3, pinned=0.05, strict=0.5, placed=0.8),
+    'changes': Profile(policies=3, pinned=0.05, strict=0.3, placed=0.8),
     'policies': Profile(policies=4, relationships=0, tight=0.3),
     'relationships': Profile(policies=1, relationships=3, tight=0.3),
     'pins': Profile(policies=3, pinned=0.35),

@@ -51,28 +51,27 @@ class Reinsertion:
         self.best_partial_plan = self.last_plan = None
         self._greedy = greedy
         self._master = None
+        # The run that the end of its time has interrupted
+        self._interrupted = None
 
     def run(self, budget):
         """Complete the best partial plan of the constructions so far.
 
+        A run that was interrupted goes on first.
+
         :param budget: time_budget.TimeBudget
         :returns: a feasible violations.Plan, or None
         """
-        if self._greedy.best_partial is None:
-            return None
-        insertion = _Insertion(self._greedy, self._get_master)
-        self._record(insertion.plan)
-        failures = 0
-        while (
-            insertion.unplaced
-            and failures < _MAX_FAILURES
-            and budget.remaining()
-        ):
-            to_insert = set(insertion.unplaced.popleft())
-            if not insertion.insert(to_insert, budget):
-                insertion.insert_by_ejection(to_insert, budget)
-                failures += 1
+        insertion = self._interrupted
+        if insertion is None:
+            if self._greedy.best_partial is None:
+                return None
+            insertion = _Insertion(self._greedy, self._get_master)
             self._record(insertion.plan)
+        while insertion.goes_on and budget.remaining():
+            insertion.insert_next(budget)
+            self._record(insertion.plan)
+        self._interrupted = insertion if insertion.goes_on else None
         self.last_plan = insertion.plan
         if insertion.unplaced or violations.find(
             self._greedy.problem, insertion.plan
@@ -133,10 +132,23 @@ class _Insertion:
             if policy.binds_one_domain
         ]
         self._attempts = collections.Counter()
+        self._failures = 0
         self._ejection = ejection.EjectionSearch(greedy, self._assigned)
         self._sampler = candidate_list.HostSampler(
             self._assigned.state, np.random.default_rng(self.problem.seed)
         )
+
+    @property
+    def goes_on(self):
+        """Whether there is a member to insert, and hope for it."""
+        return self.unplaced and self._failures < _MAX_FAILURES
+
+    def insert_next(self, budget):
+        """Insert the next members, perhaps instead of others."""
+        to_insert = set(self.unplaced.popleft())
+        if not self.insert(to_insert, budget):
+            self.insert_by_ejection(to_insert, budget)
+            self._failures += 1
 
     def insert(self, to_insert, budget):
         """Insert some members without ejection; return whether they fit."""

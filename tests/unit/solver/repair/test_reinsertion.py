@@ -56,6 +56,29 @@ class TestReinsertion(base.BaseTestCase):
             reinsertion.Reinsertion(greedy).run(time_budget.TimeBudget(60))
         )
 
+    def test_interrupted_run_goes_on(self):
+        """Although a construction has a worse partial plan meanwhile."""
+        greedy = self.make(racks(a=(1, 1)), group(w=2), {'w-0': 'a1'}, ['w-1'])
+        insertion = reinsertion.Reinsertion(greedy)
+        budget = time_budget.TimeBudget(60)
+        self.assertIsNone(insertion.run(budget.slice(0)))
+        greedy.best_partial = violations.Plan({}, {}), [['w-0'], ['w-1']]
+
+        plan = insertion.run(budget)
+
+        self.assertEqual({'w-0': 'a1', 'w-1': 'a2'}, plan.placement)
+
+    def test_run_that_has_failed_does_not_go_on(self):
+        self.useFixture(
+            fixtures.MockPatchObject(reinsertion, '_MAX_FAILURES', 1)
+        )
+        greedy = self.make(racks(a=(1,)), group(w=2), {'w-0': 'a1'}, ['w-1'])
+        insertion = reinsertion.Reinsertion(greedy)
+        self.assertIsNone(insertion.run(time_budget.TimeBudget(60)))
+        greedy.best_partial = None
+
+        self.assertIsNone(insertion.run(time_budget.TimeBudget(60)))
+
     def test_placed_member_moves(self):
         plan = self.reinsert_one()
         self.assertEqual({'w-0': 'a2', 'x': 'a1'}, plan.placement)
