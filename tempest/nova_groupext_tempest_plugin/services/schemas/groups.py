@@ -218,7 +218,10 @@ _FOR_ADMINS = {
                 'soft': shapes.NUMBER,
                 'bound': shapes.NUMBER,
                 'preference': shapes.NUMBER,
-            }
+                # Of a group that had holds.
+                'changes': shapes.INTEGER,
+            },
+            optional=['changes'],
         )
     ),
     # Statistics of the planner; the keys depend on the course of its search.

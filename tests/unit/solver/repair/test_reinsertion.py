@@ -58,7 +58,7 @@ class TestReinsertion(base.BaseTestCase):
 
     def test_interrupted_run_goes_on(self):
         """Although a construction has a worse partial plan meanwhile."""
-        greedy = self.make(racks(a=(1, 1)), group(w=2), {'w-0': 'a1'}, ['w-1'])
+        greedy = self.make(racks(a=(1, 1)), group(w=2), {'w-0': 'a2'}, ['w-1'])
         insertion = reinsertion.Reinsertion(greedy)
         budget = time_budget.TimeBudget(60)
         self.assertIsNone(insertion.run(budget.slice(0)))
@@ -66,7 +66,7 @@ class TestReinsertion(base.BaseTestCase):
 
         plan = insertion.run(budget)
 
-        self.assertEqual({'w-0': 'a1', 'w-1': 'a2'}, plan.placement)
+        self.assertEqual({'w-0': 'a2', 'w-1': 'a1'}, plan.placement)
 
     def test_run_that_has_failed_does_not_go_on(self):
         self.useFixture(
