@@ -11,7 +11,6 @@ import dataclasses
 
 from nova_groupext.conf import CONF
 from nova_groupext.scheduler.look import solver_problem
-from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import subproblem
 
 
@@ -40,7 +39,7 @@ def pin(problem, held, resizing):
     nodes = {path: held[path].node for path in sorted(held)}
     return dataclasses.replace(
         problem,
-        hosts=problems.without_used(problem.hosts, fixed),
+        hosts=subproblem.without_used(problem.hosts, fixed),
         pinned={**pinned, **nodes},
     )
 

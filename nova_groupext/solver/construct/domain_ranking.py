@@ -51,6 +51,23 @@ def rank_domains(
     return order[is_large_enough[order]]
 
 
+def sort_by_current(
+    state: search_state.SearchState,
+    propagator: propagators.Propagator,
+    members: ClassDemand,
+    domains: Ints,
+) -> Ints:
+    """Return some domains with those first where most members are now."""
+    number = state.matrices.number
+    # The last entry is for hosts without a domain, whose number is -1.
+    counts = np.zeros(len(propagator.domains) + 1)
+    for eq_class, count in members.items():
+        hosts = [number[host] for host in sorted(eq_class.current)]
+        share = count / max(1, len(hosts))
+        np.add.at(counts, propagator.domain_of[hosts], share)
+    return domains[np.argsort(-counts[domains], kind='stable')]
+
+
 def estimate_capacity(
     state: search_state.SearchState,
     propagator: propagators.Propagator,

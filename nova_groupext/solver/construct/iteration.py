@@ -292,23 +292,11 @@ class Construction:
                 propagator, eq_classes[0], ranked
             )
         if self._heeds_current:
-            ranked = self._sort_by_current(propagator, eq_classes, ranked)
+            members = {each: self.demand[each] for each in eq_classes}
+            ranked = domain_ranking.sort_by_current(
+                self.state, propagator, members, ranked
+            )
         return ranked
-
-    def _sort_by_current(
-        self,
-        propagator: OneDomain,
-        eq_classes: Sequence[EquivalenceClass],
-        domains: Ints,
-    ) -> Ints:
-        """Return the domains with those first where most members are now."""
-        number = self.state.matrices.number
-        members = np.zeros(len(propagator.domains) + 1)
-        for eq_class in eq_classes:
-            hosts = [number[host] for host in sorted(eq_class.current)]
-            share = self.demand[eq_class] / max(1, len(hosts))
-            np.add.at(members, propagator.domain_of[hosts], share)
-        return domains[np.argsort(-members[domains], kind='stable')]
 
     def _sort_by_preference(
         self, propagator: OneDomain, eq_class: EquivalenceClass, domains: Ints
@@ -332,7 +320,8 @@ class Construction:
         hosts = self.state.hosts(eq_class)
         if not len(hosts):
             return False
-        hosts = self._keep_current(eq_class, hosts)
+        if self._heeds_current:
+            hosts = self.state.staying(eq_class, hosts)
         if self._heeds_soft:
             hosts = self.state.preferred(eq_class, hosts)
         matrices = self.state.matrices
@@ -345,16 +334,6 @@ class Construction:
         option = self.state.assign(eq_class, host)
         self._steps.append((eq_class, host, option, saved))
         return True
-
-    def _keep_current(self, eq_class: EquivalenceClass, hosts: Ints) -> Ints:
-        """Return the hosts that members are on now, all if there are none."""
-        if self._heeds_current and eq_class.current:
-            number = self.state.matrices.number
-            current = [number[host] for host in eq_class.current]
-            kept = hosts[np.isin(hosts, current)]
-            if len(kept):
-                return kept
-        return hosts
 
     def _choose_domains(self, eq_class: EquivalenceClass) -> None:
         """Fix the domains over which the policies of a class spread."""

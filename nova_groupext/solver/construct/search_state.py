@@ -155,6 +155,15 @@ class SearchState:
             hosts = preferred if len(preferred) else hosts
         return hosts
 
+    def staying(self, eq_class: EquivalenceClass, hosts: Ints) -> Ints:
+        """Return those of some hosts where members of a class are now.
+
+        :returns: all of the hosts if there are none
+        """
+        current = [self.matrices.number[host] for host in eq_class.current]
+        kept = hosts[np.isin(hosts, current)] if current else hosts
+        return kept if len(kept) else hosts
+
     def capacity(self, eq_class: EquivalenceClass, hosts: Ints) -> Ints:
         """Return how many more members of a class fit, by host."""
         number = self.matrices.class_of[eq_class]

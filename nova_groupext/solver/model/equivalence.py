@@ -44,7 +44,7 @@ ClassDemand: TypeAlias = Mapping[EquivalenceClass, int]
 
 def equivalence_classes(problem: problems.Problem) -> list[EquivalenceClass]:
     """Return all equivalence classes; pinned members are in none."""
-    policies, current = problem.topology.policies, problem.current
+    policies = problem.topology.policies
     covers_of, scopes = covers(policies), _strict_scopes(policies)
     member_sets = {
         member_set.path: member_set
@@ -57,15 +57,12 @@ def equivalence_classes(problem: problems.Problem) -> list[EquivalenceClass]:
     for member in problem.topology.members:
         if member.path not in problem.pinned:
             member_set = member_sets[member.member_set]
-            optional = (
-                member_set.path
-                if member_set.min_count < member_set.count
-                else ''
-            )
+            is_optional = member_set.min_count < member_set.count
+            stays = problem.keeps_current
             key = (
                 member.spec['class'],
-                optional,
-                current.get(member.path) if problem.keeps_current else None,
+                member_set.path if is_optional else '',
+                problem.current.get(member.path) if stays else None,
                 tuple(covers_of.get(member.path, ())),
             )
             members_by_key[key].append(member.path)
@@ -75,14 +72,21 @@ def equivalence_classes(problem: problems.Problem) -> list[EquivalenceClass]:
             member_class=problem.class_of[paths[0]],
             optional=optional,
             scopes=frozenset(scopes.get(paths[0], ())),
-            current=frozenset(
-                current[path]
-                for path in paths
-                if current.get(path) in problem.hosts
-            ),
+            current=_current_hosts(problem, paths),
         )
         for (_, optional, *_), paths in members_by_key.items()
     ]
+
+
+def _current_hosts(
+    problem: problems.Problem, paths: Iterable[Path]
+) -> frozenset[HostId]:
+    """Return the hosts of a problem where some members are now."""
+    return frozenset(
+        problem.current[path]
+        for path in paths
+        if problem.current.get(path) in problem.hosts
+    )
 
 
 def covers(policies: Iterable[base.Policy]) -> dict[Path, list[Cover]]:

@@ -151,23 +151,6 @@ class Problem:
         return self.hosts[host_id].domains.get(level)
 
 
-def without_used(
-    hosts: Mapping[HostId, Host], used: Mapping[HostId, Mapping[str, int]]
-) -> dict[HostId, Host]:
-    """Return the hosts with what is free beside some used amounts."""
-    reduced = {
-        host_id: dataclasses.replace(
-            hosts[host_id],
-            free={
-                name: amount - amounts.get(name, 0)
-                for name, amount in hosts[host_id].free.items()
-            },
-        )
-        for host_id, amounts in used.items()
-    }
-    return {**hosts, **reduced}
-
-
 def for_policy_checks(
     levels: Collection[Level],
     domains: Mapping[HostId, dict[Level, Domain]],
@@ -206,15 +189,7 @@ def parse(raw: Any) -> Problem:
     hosts = _read_hosts(raw['hosts'], levels)
     classes = _read_classes(raw['classes'], hosts)
     outsiders = _read_outsiders(raw.get('outsiders', {}), hosts)
-    tree = parser.parse(
-        raw['topology'],
-        levels=levels,
-        member_schema=problem_schemas.MEMBER,
-        outsiders=outsiders,
-    )
-    tree = dataclasses.replace(
-        tree, member_sets=tuple(s for s in tree.member_sets if s.members)
-    )
+    tree = _read_topology(raw['topology'], levels, outsiders)
     _check_classes(tree, classes, outsiders)
     members = {member.path for member in tree.members}
     if outsiders:
@@ -232,12 +207,25 @@ def parse(raw: Any) -> Problem:
         time_limit=raw.get('time_limit', DEFAULT_TIME_LIMIT),
         deadline=raw.get('deadline'),
         seed=int(raw.get('seed', 0)),
-        current={
-            path: host_id
-            for path, host_id in sorted(raw.get('current', {}).items())
-            if path in members - outsiders.keys() and host_id in hosts
-        },
+        current=_read_current(
+            raw.get('current', {}), members - outsiders.keys(), hosts
+        ),
         keeps_current=raw.get('objective') == 'changes',
+    )
+
+
+def _read_topology(
+    raw: Any, levels: tuple[Level, ...], outsiders: Mapping[Path, HostId]
+) -> topology.Topology:
+    """Return the tree, without member sets that have no members."""
+    tree = parser.parse(
+        raw,
+        levels=levels,
+        member_schema=problem_schemas.MEMBER,
+        outsiders=outsiders,
+    )
+    return dataclasses.replace(
+        tree, member_sets=tuple(s for s in tree.member_sets if s.members)
     )
 
 
@@ -318,6 +306,16 @@ def _read_pins(
         _check_known(path, members, where)
         _check_known(host_id, hosts, where)
     return dict(sorted(raw.items()))
+
+
+def _read_current(
+    raw: JsonObject, members: Container[Path], hosts: Container[HostId]
+) -> dict[Path, HostId]:
+    return {
+        path: host_id
+        for path, host_id in sorted(raw.items())
+        if path in members and host_id in hosts
+    }
 
 
 def _read_outsiders(

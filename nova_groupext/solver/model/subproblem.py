@@ -171,6 +171,24 @@ def require_all(problem: problems.Problem) -> problems.Problem:
     )
 
 
+def without_used(
+    hosts: Mapping[HostId, problems.Host],
+    used: Mapping[HostId, Mapping[str, int]],
+) -> dict[HostId, problems.Host]:
+    """Return the hosts with what is free beside some used amounts."""
+    reduced = {
+        host_id: dataclasses.replace(
+            hosts[host_id],
+            free={
+                name: amount - amounts.get(name, 0)
+                for name, amount in hosts[host_id].free.items()
+            },
+        )
+        for host_id, amounts in used.items()
+    }
+    return {**hosts, **reduced}
+
+
 def fix_others(
     problem: problems.Problem,
     plan: violations.Plan,
@@ -199,7 +217,7 @@ def fix_others(
     )
     return dataclasses.replace(
         problem,
-        hosts=problems.without_used(problem.hosts, used),
+        hosts=without_used(problem.hosts, used),
         pinned=fixed,
         topology=dataclasses.replace(tree, policies=policies),
     )
