@@ -44,7 +44,7 @@ class Forks:
 
     @property
     def is_done(self):
-        """Whether this is the parent, and all children have ended."""
+        """True for the parent after all children have ended."""
         return not self._waiting and not self.is_child
 
     def __call__(self, number, _runnable):

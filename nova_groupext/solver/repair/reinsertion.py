@@ -140,7 +140,7 @@ class _Insertion:
 
     @property
     def goes_on(self):
-        """Whether there is a member to insert, and hope for it."""
+        """True while there is a member to insert, and hope for it."""
         return self.unplaced and self._failures < _MAX_FAILURES
 
     def insert_next(self, budget):

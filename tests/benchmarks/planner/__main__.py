@@ -16,10 +16,17 @@ from tests.benchmarks.planner import refused
 from tests.benchmarks.planner import runs
 from tests.benchmarks.planner import tables
 
-FILLS = (0.7, 0.8, 0.9, 0.95)
+FILLS = (0.5, 0.7, 0.8, 0.9, 0.95)
 
-#: One after another; what a scheduler does well is every fifth.
-FAMILIES = ('topology', 'scarce', 'plain', 'topology', 'scarce')
+#: One after another; what a scheduler does well is every seventh.
+FAMILIES = (
+    *('topology', 'scarce', 'plain', 'bound'),
+    *('topology', 'elastic', 'exact'),
+)
+
+#: Hosts times members, up to which peers run for each instance, beyond for
+#: every fourth.
+_PEERS_LIMIT = 500_000
 
 
 class Plan(NamedTuple):
@@ -35,13 +42,14 @@ class Plan(NamedTuple):
     seconds: float
 
 
-#: By hosts and members; half an hour in all, if every limit is used up.
+#: By hosts and members; half an hour in all, if every limit is used up, and
+#: twice as long with peers.
 PLANS = {
-    (100, 20): Plan(60, 10, 2),
-    (1000, 100): Plan(20, 4, 15),
-    (1000, 500): Plan(10, 2, 30),
-    (5000, 200): Plan(10, 2, 20),
-    (10000, 1000): Plan(5, 2, 60),
+    (100, 20): Plan(70, 10, 2),
+    (1000, 100): Plan(21, 4, 15),
+    (1000, 500): Plan(14, 2, 30),
+    (5000, 200): Plan(14, 2, 20),
+    (10000, 1000): Plan(7, 2, 60),
 }
 QUICK = {
     (100, 20): Plan(10, 2, 2),
@@ -59,14 +67,19 @@ def main(argv=None):
         found.read(path)
     # What was measured until then is worth a table.
     with contextlib.suppress(KeyboardInterrupt):
-        for instance, seconds in choose(options):
-            found.measure(instance, seconds)
+        for arguments in choose(options):
+            found.measure(*arguments)
     if options.json:
         found.write(options.json)
     show = tables.rst if options.rst else tables.text
     made = tables.make(found.runs, found.baselines, found.best)
     shown = [show(table) for table in made if table.rows]
     sys.stdout.write('\n'.join([f'{machine.describe()}.\n', *shown]))
+    sys.stdout.writelines(
+        f'not solved: {run.instance}: {run.status} after {run.seconds:.0f} s\n'
+        for run in found.runs
+        if not run.is_good
+    )
     failures = [
         f'{run.instance}: {run.wrong or run.reason}\n'
         for run in found.runs
@@ -77,17 +90,19 @@ def main(argv=None):
 
 
 def choose(options):
-    """Pairs of runs.Instance and time limit, in seconds."""
+    """Yield runs.Instance, time limit in seconds, and whether peers run."""
     plans = QUICK if options.quick else PLANS
     for size in options.size or plans:
         plan = plans.get(size, OTHER)
         limit = options.time_limit or plan.seconds
         for number in range(_given(options.instances, plan.instances)):
-            yield _fitting(size, number, options), limit
+            is_small = size[0] * size[1] <= _PEERS_LIMIT
+            has_peers = options.peers and (is_small or not number % 4)
+            yield _fitting(size, number, options), limit, has_peers
         for kind in refused.KINDS:
             for number in range(_given(options.refusals, plan.refusals)):
                 seed = options.first + number
-                yield runs.Instance(*size, kind=kind, seed=seed), limit
+                yield runs.Instance(*size, kind=kind, seed=seed), limit, False
 
 
 def _given(value, default):
@@ -125,6 +140,7 @@ def _parse_arguments(argv):
         default=FAMILIES,
         help=f'in turn (default: {",".join(FAMILIES)})',
     )
+    add('--peers', action='store_true', help='run simpler ways, too')
     add('--first', type=int, default=0, help="the first instance's seed")
     add('--seeds', type=int, default=1, help='seeds of the solver, each')
     add('--time-limit', type=float, help='seconds, of each decision')

@@ -27,16 +27,18 @@ class Bench:
         self.baselines = {}
         self.best = {}
 
-    def measure(self, instance, time_limit):
+    def measure(self, instance, time_limit, has_peers=False):
         """Decide one instance with every seed, and report each run."""
         problem, planted = instance.generate()
-        baseline = runs.measure_baseline(problem, planted)
+        baseline = runs.measure_baseline(
+            problem, planted, time_limit if has_peers else 0
+        )
         self.baselines[instance] = baseline
         self._update_best(instance, baseline.planted)
         for seed in range(self.solver_seeds):
             run = runs.run(instance, problem, seed, time_limit)
             self.runs.append(run)
-            if run.is_good:
+            if run.is_good and run.members == baseline.members:
                 self._update_best(instance, run.cost)
             sys.stderr.write(f'{self._line(run)}\n')
 

@@ -110,7 +110,7 @@ class Cloud:
             self.zones.setdefault(hosts[0].zone, []).append(rack)
 
 
-def build(rng, count, with_gpus=False):
+def build(rng, count, with_gpus=False, with_one_model=False):
     """An empty cloud.
 
     Racks have 20 to 40 hosts of one to three models. With GPUs, every tenth
@@ -118,12 +118,15 @@ def build(rng, count, with_gpus=False):
 
     :param rng: random.Random
     :param count: how many hosts
+    :param with_one_model: whether all hosts are of the same size
     """
     racks = max(4, round(count / 30))
     zones = 2 if racks < 12 else 3 if racks < 60 else 5
     weights = [rng.uniform(20, 40) for _ in range(racks)]
     rack_numbers = rng.choices(range(racks), weights, k=count)
-    models = [_models(rng) for _ in range(racks)]
+    models = [
+        ['medium'] if with_one_model else _models(rng) for _ in range(racks)
+    ]
     hosts = []
     for number, rack in enumerate(sorted(rack_numbers)):
         total = SHAPES[rng.choice(models[rack])]
@@ -144,6 +147,13 @@ def fill(rng, cloud, share):
     :param share: of all VCPUs, those of a host counted as far as it is full
     """
     ServerStream(rng, cloud).fill_to(share)
+
+
+def fill_up(cloud):
+    """Fill all hosts with servers that leave nothing free."""
+    for host in cloud.hosts:
+        host.foreign |= any(host.free.values())
+        host.free = dict.fromkeys(host.free, 0)
 
 
 class ServerStream:

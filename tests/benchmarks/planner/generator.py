@@ -6,8 +6,7 @@ servers, and the group is removed again. The capacity that it leaves is enough
 for it, and often no other capacity is.
 
 ``python -m tests.benchmarks.planner.generator HOSTS MEMBERS FAMILY FILL SEED``
-prints a problem file; the families are plain, topology and scarce, FILL is a
-share such as 0.9.
+prints a problem file; FILL is a share such as 0.9.
 """
 
 import argparse
@@ -31,19 +30,30 @@ def generate(hosts, members, family, fill, seed):
     :param hosts: how many hosts
     :param members: how many members
     :param family: 'plain' (no topology), 'topology', 'scarce' (few hosts have
-        what some members need)
-    :param fill: how full the cloud is with the group, 0 to 1
+        what some members need), 'bound' (most members share a rack or a zone),
+        'elastic' (some sets have optional members, more than planted) or
+        'exact' (hosts of equal size have nothing free but what is planted)
+    :param fill: how full the cloud is with the group, 0 to 1; 'exact' ignores
+        it
     :param seed: number; the same one gives the same problem
     :returns: a problem file's content, and a feasible plan (member path ->
         host id)
     """
     rng = random.Random(f'{hosts} {members} {family} {fill} {seed}')
-    cloud = clouds.build(rng, hosts, with_gpus=family == 'scarce')
-    plan = planting.PlantedPlan(rng, cloud, _restricted(rng, cloud, family))
-    topology = groups.GroupGenerator(rng, cloud, plan).generate(
-        family, members
+    cloud = clouds.build(
+        *(rng, hosts),
+        with_gpus=family == 'scarce',
+        with_one_model=family == 'exact',
     )
-    clouds.fill(rng, cloud, fill)
+    plan = planting.PlantedPlan(rng, cloud, _restricted(rng, cloud, family))
+    group = groups.GroupGenerator(rng, cloud, plan)
+    topology = group.generate(family, members)
+    if family == 'elastic':
+        group.stretch(topology)
+    if family == 'exact':
+        clouds.fill_up(cloud)
+    else:
+        clouds.fill(rng, cloud, fill)
     plan.release()
     return write(cloud, plan, topology, seed), plan.placement
 

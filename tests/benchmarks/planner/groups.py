@@ -31,10 +31,16 @@ FAMILIES = {
         *('replicas', 'wide', 'quorum'),
     ),
     'scarce': ('pod', 'tied', 'gpu', 'fast'),
+    'bound': ('pod', 'tied', 'cell', 'cell', 'cell'),
+    'elastic': ('loose', 'pod', 'tied', 'cell', 'wide'),
+    'exact': ('loose', 'pod', 'tied'),
 }
 
 #: Kinds of the first part of a group, by family.
 _FIRST_KINDS = {'scarce': ('gpu', 'fast')}
+
+#: Share of the member sets of an elastic group that may be smaller.
+_ELASTIC = 0.5
 
 _INSIDE_A_CELL = ('pod', 'pod', 'replicas', 'quorum')
 
@@ -97,6 +103,15 @@ class GroupGenerator:
             'policies': [self.rng.choice(_GROUP_POLICIES)],
             'relationships': self._traffic(parts, 'zone'),
         }
+
+    def stretch(self, topology):
+        """Ask for twice the members of some sets; half of them suffices."""
+        for part in topology.get('groups', {}).values():
+            self.stretch(part)
+        for member in topology.get('members', {}).values():
+            if self.rng.random() < _ELASTIC:
+                count = member['count']
+                member |= {'count': 2 * count, 'min_count': -(-count // 2)}
 
     def _parts(self, node, first, others, count, racks):
         """Return parts with that many members in total, by name.

@@ -9,6 +9,7 @@ from nova_groupext.solver.model import violations
 from nova_groupext.solver.solve import child
 from tests.benchmarks.planner import generator
 from tests.benchmarks.planner import one_by_one
+from tests.benchmarks.planner import peers
 from tests.benchmarks.planner import refused
 
 
@@ -49,10 +50,15 @@ class Baseline:
 
     :ivar planted: soft cost of the planted plan; None for a refusal
     :ivar one_by_one: name of the weights -> whether it solved the instance
+    :ivar members: number of planted members
+    :ivar peers: name -> processor seconds until a plan, None without one;
+        empty if they were not run
     """
 
     planted: float | None
     one_by_one: dict
+    members: int = 0
+    peers: dict = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,6 +71,7 @@ class Run:
         search; None if there was none
     :ivar seconds: in all, the start of its process included
     :ivar peak_mib: the most memory of its process, in MiB
+    :ivar members: number of members with a host
     :ivar cost: soft cost, None without a plan
     :ivar bound: proven least soft cost
     :ivar minimal: every entry of the refusal is proved to be necessary
@@ -87,6 +94,7 @@ class Run:
     relaxations: int
     stage: str
     reason: str | None
+    members: int = 0
 
     @property
     def is_good(self):
@@ -95,10 +103,11 @@ class Run:
         return self.status == expected and not self.wrong
 
 
-def measure_baseline(problem, planted):
+def measure_baseline(problem, planted, seconds):
     """Return the Baseline to compare the planner with.
 
     :param planted: a feasible placement, or None
+    :param seconds: time limit of each peer; 0 to run none
     """
     if planted is None:
         return Baseline(None, {})
@@ -107,7 +116,8 @@ def measure_baseline(problem, planted):
         name: one_by_one.place(problem, sign) is not None
         for name, sign in one_by_one.WEIGHTS.items()
     }
-    return Baseline(cost, solved)
+    measured = peers.measure(problem, seconds) if seconds else {}
+    return Baseline(cost, solved, len(planted), measured)
 
 
 def run(instance, problem, solver_seed, time_limit):
@@ -134,6 +144,7 @@ def run(instance, problem, solver_seed, time_limit):
         relaxations=len(answer.relaxations),
         stage=answer.stats.get('stage', ''),
         reason=answer.stats.get('reason'),
+        members=len(answer.placement),
     )
 
 

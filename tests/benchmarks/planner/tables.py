@@ -6,6 +6,7 @@ import statistics
 from typing import NamedTuple
 
 from tests.benchmarks.planner import one_by_one
+from tests.benchmarks.planner import peers
 
 
 class Table(NamedTuple):
@@ -20,7 +21,8 @@ _PLANNED = (
     *('hosts, members', 'instances', 'solved', 'first plan, s', 'end, s'),
     *('MiB', 'cost / best known', 'optimal', *one_by_one.WEIGHTS),
 )
-_SHARES = ('instances', 'solved', *one_by_one.WEIGHTS)
+_SHARES = ('instances', 'solved', 'members / planted', *one_by_one.WEIGHTS)
+_BESIDE = ('hosts, members', 'instances', 'planner', *peers.PEERS)
 _REFUSED = (
     *('hosts, members', 'kind', 'instances', 'proved', 'minimal'),
     *('relaxations', 'end, s', 'MiB'),
@@ -52,6 +54,17 @@ def make(runs, baselines, best):
                 (name.format(*key), *_shares(part, baselines))
                 for field, name in (('family', '{}'), ('fill', '{:.0%} full'))
                 for key, part in _by(planned, field)
+            ],
+        ),
+        Table(
+            'The first plan beside simpler ways: solved, processor seconds',
+            _BESIDE,
+            [
+                (_size(key), *_beside(part, baselines))
+                for key, part in _by(
+                    [r for r in planned if baselines[r.instance].peers],
+                    *('hosts', 'members'),
+                )
             ],
         ),
         Table(
@@ -111,9 +124,13 @@ def _by(runs, *fields):
 
 
 def _planned(runs, baselines, best):
-    count, solved, *shares = _shares(runs, baselines)
-    good = [run for run in runs if run.is_good]
-    ratios = [ratio(run.cost, best[run.instance]) for run in good]
+    count, solved, _members, *shares = _shares(runs, baselines)
+    # Costs of different numbers of members say nothing.
+    ratios = [
+        ratio(run.cost, best[run.instance])
+        for run in runs
+        if run.is_good and run.members == baselines[run.instance].members
+    ]
     return (
         count,
         solved,
@@ -121,7 +138,7 @@ def _planned(runs, baselines, best):
         _three([run.seconds for run in runs]),
         _max_memory(runs),
         f'{statistics.median(ratios):.2f} / {max(ratios):.2f}'
-        if good
+        if ratios
         else '-',
         _share([run.is_good and run.bound >= run.cost for run in runs]),
         *shares,
@@ -130,13 +147,34 @@ def _planned(runs, baselines, best):
 
 def _shares(runs, baselines):
     by_weights = [baselines[run.instance].one_by_one for run in runs]
+    members = [
+        run.members / baselines[run.instance].members
+        for run in runs
+        if run.is_good
+    ]
     return (
         str(len(runs)),
         _share([run.is_good for run in runs]),
+        f'{min(members):.2f} to {max(members):.2f}' if members else '-',
         *(
             _share([solved[name] for solved in by_weights])
             for name in one_by_one.WEIGHTS
         ),
+    )
+
+
+def _beside(runs, baselines):
+    """Return what the planner and each peer have solved, and how fast."""
+    seconds = [
+        [run.first_seconds if run.is_good else None for run in runs],
+        *(
+            [baselines[run.instance].peers[name] for run in runs]
+            for name in peers.PEERS
+        ),
+    ]
+    return str(len(runs)), *(
+        f'{_share([each is not None for each in found])}, {_three(found)}'
+        for found in seconds
     )
 
 

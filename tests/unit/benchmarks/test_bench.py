@@ -17,6 +17,7 @@ from nova_groupext.solver.solve import child
 from tests.benchmarks.planner import __main__ as command
 from tests.benchmarks.planner import bench
 from tests.benchmarks.planner import groups
+from tests.benchmarks.planner import peers
 from tests.benchmarks.planner import runs
 from tests.benchmarks.planner import tables
 
@@ -38,14 +39,18 @@ RUN = runs.Run(
     relaxations=0,
     stage='cost',
     reason=None,
+    members=8,
 )
 UNDECIDED = dataclasses.replace(
     RUN, status='undecided', first_seconds=None, cost=None, bound=None
 )
+PEERS = {'one program': 1.5, 'constructions': None}
 
 
-def _tables(*given, best=5.0):
-    baseline = runs.Baseline(7.0, {'spreading': False, 'packing': True})
+def _tables(*given, best=5.0, beside=None):
+    baseline = runs.Baseline(
+        7.0, {'spreading': False, 'packing': True}, 8, beside or {}
+    )
     made = tables.make(
         list(given),
         {run.instance: baseline for run in given},
@@ -68,7 +73,7 @@ class TestTables(base.BaseTestCase):
         self.assertEqual(2, tables.ratio(1, 0))
 
     def test_each_size_has_a_row(self):
-        (row,), _, _ = _tables(RUN, UNDECIDED, best=2.0)
+        (row,), *_others = _tables(RUN, UNDECIDED, best=2.0)
         self.assertEqual('100, 8', row['hosts, members'])
         self.assertEqual('50%', row['solved'])
         self.assertEqual('0.250 / - / -', row['first plan, s'])
@@ -79,21 +84,40 @@ class TestTables(base.BaseTestCase):
         self.assertEqual('100%', row['packing'])
 
     def test_wrong_answer_does_not_count_as_solved(self):
-        (row,), _, _ = _tables(dataclasses.replace(RUN, wrong='unlawful'))
+        (row,), *_others = _tables(dataclasses.replace(RUN, wrong='unlawful'))
         self.assertEqual('0%', row['solved'])
         self.assertEqual('0%', row['optimal'])
 
     def test_families_and_fills_have_rows_of_their_own(self):
-        _, rows, _ = _tables(RUN)
+        _, rows, *_others = _tables(RUN)
         self.assertEqual(
             ['topology', '70% full'], [row['groups'] for row in rows]
         )
+
+    def test_fewer_or_more_members_than_planted_are_told(self):
+        """Their costs are not compared."""
+        runs_ = [dataclasses.replace(RUN, members=n) for n in (6, 12)]
+
+        (row,), (family, _fill), *_others = _tables(*runs_)
+
+        self.assertEqual('0.75 to 1.50', family['members / planted'])
+        self.assertEqual('-', row['cost / best known'])
+
+    def test_peers_are_shown_where_they_were_run(self):
+        *_others, rows, _refused = _tables(RUN)
+        self.assertEqual([], rows)
+
+        *_others, (row,), _refused = _tables(RUN, UNDECIDED, beside=PEERS)
+
+        self.assertEqual('50%, 0.250 / - / -', row['planner'])
+        self.assertEqual('100%, 1.5 / 1.5 / 1.5', row['one program'])
+        self.assertEqual('0%, - / - / -', row['constructions'])
 
     def test_refusals_have_a_table_of_their_own(self):
         run = dataclasses.replace(
             UNDECIDED, instance=IMPOSSIBLE, status='refused', relaxations=2
         )
-        _, _, (row,) = _tables(run)
+        *_others, (row,) = _tables(run)
         self.assertEqual('local', row['kind'])
         self.assertEqual('100%', row['proved'])
         self.assertEqual('100%', row['relaxations'])
@@ -156,7 +180,7 @@ class TestBench(base.BaseTestCase):
 class TestCommand(base.BaseTestCase):
     def test_every_family_is_run_with_every_fill(self):
         options = command._parse_arguments(['--size', '100x20'])
-        found = {(i.family, i.fill) for i, _ in command.choose(options)}
+        found = {(i.family, i.fill) for i, *_ in command.choose(options)}
         self.assertLessEqual(
             set(itertools.product(groups.FAMILIES, command.FILLS)), found
         )
@@ -165,6 +189,28 @@ class TestCommand(base.BaseTestCase):
         arguments = '--size 300x30 --instances 2 --refusals 1 --time-limit 3'
         options = command._parse_arguments(arguments.split())
         found = list(command.choose(options))
-        self.assertEqual({3.0}, {limit for _, limit in found})
-        kinds = [instance.kind for instance, _ in found]
+        self.assertEqual({3.0}, {limit for _, limit, _ in found})
+        kinds = [instance.kind for instance, *_ in found]
         self.assertEqual(['', '', 'local', 'contention'], kinds)
+
+    def test_peers_run_for_some_of_the_large_problems(self):
+        arguments = ['--size', '5000x200', '--instances', '5', '--peers']
+        options = command._parse_arguments(arguments)
+
+        has_peers = [each[2] for each in command.choose(options)]
+
+        self.assertEqual([True, False, False, False, True], has_peers[:5])
+        self.assertFalse(any(has_peers[5:]))
+
+
+class TestPeers(base.BaseTestCase):
+    def test_peers_find_a_plan_of_an_easy_problem(self):
+        problem, _planted = FITTING.generate()
+
+        for name, seconds in peers.measure(problem, 10).items():
+            self.assertIsNotNone(seconds, name)
+
+    def test_peers_without_time_find_none(self):
+        problem, _planted = FITTING.generate()
+
+        self.assertEqual({None}, {*peers.measure(problem, 0).values()})

@@ -30,6 +30,23 @@ class TestGenerator(base.BaseTestCase):
                 found = violations.find(problem, violations.Plan(plan, {}))
                 self.assertEqual([], found, f'{family} {fill}')
 
+    def test_elastic_group_asks_for_more_than_it_needs(self):
+        raw, plan = generator.generate(100, 40, 'elastic', 0.5, 1)
+        sets = problems.parse(raw).topology.member_sets
+        self.assertGreater(sum(each.count for each in sets), len(plan))
+        self.assertLess(sum(each.min_count for each in sets), len(plan))
+
+    def test_exact_fit_leaves_nothing_free_beside_the_planted_plan(self):
+        raw, plan = generator.generate(100, 40, 'exact', 0.5, 1)
+        problem = problems.parse(raw)
+        used = violations.usage(problem, violations.Plan(plan, {}), plan)
+        for host in problem.hosts.values():
+            free = {name: each for name, each in host.free.items() if each}
+            self.assertEqual(used[host.id], free)
+        totals = {clouds.SHAPES['medium']['VCPU']}
+        cloud = clouds.build(random.Random(1), 100, with_one_model=True)
+        self.assertEqual(totals, {each.total['VCPU'] for each in cloud.hosts})
+
     def test_planted_plan_has_all_members(self):
         for members in (1, 2, 7, 40):
             raw, plan = generator.generate(120, members, 'topology', 0.9, 3)
