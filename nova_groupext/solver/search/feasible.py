@@ -199,10 +199,16 @@ class _Steps:
         return self._budget.beyond(seconds)
 
     def keep_current(self) -> Verdict:
-        """Keep members where they are, and insert the others."""
-        if not self._problem.current:
+        """Keep members where they are, and insert the others.
+
+        Constructions are faster where most members are to be inserted.
+        """
+        movable = self._problem.movable
+        if movable.isdisjoint(self._problem.current):
             return Verdict()
         plan = current_plan.find(self._problem)
+        if 2 * len(movable & plan.placement.keys()) < len(movable):
+            return Verdict()
         self._greedy.best_partial = partial_plan.PartialPlan.of(
             self._problem, plan
         )

@@ -51,6 +51,21 @@ class TestConstructOnce(base.BaseTestCase):
             ),
         )
 
+    def test_many_new_members_are_constructed(self):
+        stage, _placement = self.construct(
+            racks(a=(2,), b=(3,)), group(w=5), current={'w-0': 'b1'}
+        )
+        self.assertEqual('greedy', stage)
+
+    def test_pinned_members_are_no_start(self):
+        pinned = {'w-0': 'a1', 'w-1': 'a1'}
+        stage, _placement = self.construct(
+            *(racks(a=(2,), b=(3,)), group(w=3)),
+            pinned=pinned,
+            current=pinned,
+        )
+        self.assertEqual('greedy', stage)
+
     def test_members_stay_where_insertion_has_no_time(self):
         """The program that follows keeps them by its objective."""
         self.useFixture(fixtures.MockPatchObject(tuning, 'CURRENT_SHARE', 0))
