@@ -37,6 +37,10 @@ class TestRelaxations(base.BaseTestCase):
         self.useFixture(
             fixtures.MockPatchObject(tuning, 'SMALL_VARIABLES', self.SMALL)
         )
+        # The time of a busy test process is no subject here.
+        self.useFixture(
+            fixtures.MockPatchObject(tuning, 'RELAXATION_SECONDS', (20, 0, 0))
+        )
 
     def assertOffered(self, expected, *args, **kwargs):
         offered = relaxations_of(*args, **kwargs)
