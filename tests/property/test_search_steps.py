@@ -22,6 +22,7 @@ from nova_groupext.solver.model import violations
 from nova_groupext.solver.repair import reinsertion
 from nova_groupext.solver.search import incumbent
 from nova_groupext.solver.search import neighbourhood
+from nova_groupext.solver.search import policy_bounds
 from tests import shares
 from tests.property import checker
 from tests.property import oracle
@@ -201,6 +202,21 @@ class SubproblemTest(unittest.TestCase):
                 checker.close(known.preference, float(reached.preference)),
                 label,
             )
+
+    def test_costs_of_policies_alone_bound_the_optimum(self):
+        is_positive = 0
+        for label, raw, problem, _, plan in placed():
+            bound = policy_bounds.find(
+                problem, plan, time_budget.TimeBudget(60)
+            )
+            known = oracle.solve(raw)
+            self.assertLessEqual(
+                float(bound),
+                known.soft + checker.TOLERANCE * max(1, known.soft),
+                f'{label}: {plan} {known}',
+            )
+            is_positive += bound > 0
+        self.assertGreater(is_positive, 0)
 
     def test_removed_members_break_only_spread_and_survive(self):
         # Spread and survive may depend on the removed members.

@@ -3,8 +3,9 @@
 
 In a small problem the integer program over all hosts mostly finds the optimum
 directly. In a larger one, further constructions come first, then integer
-programs for a few members at a time while the others keep their hosts. The
-integer program over all hosts gets the remaining time.
+programs for a few members at a time while the others keep their hosts. Then
+each soft policy alone gives a lower bound of the cost, and the integer program
+over all hosts gets the remaining time.
 """
 
 from collections.abc import Callable
@@ -22,6 +23,7 @@ from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import time_budget
 from nova_groupext.solver.model import violations
 from nova_groupext.solver.search import neighbourhood
+from nova_groupext.solver.search import policy_bounds
 from nova_groupext.solver.search import rack_neighbourhood
 from nova_groupext.solver.search.incumbent import Incumbent
 
@@ -60,6 +62,8 @@ def improve_plan(
     part = budget.slice(budget.remaining() * tuning.NEIGHBOURHOOD_SHARE)
     plans = neighbourhood.search(incumbent, part)
     yield from _offer(incumbent, plans, 'neighbourhood')
+    part = budget.slice(budget.remaining() * tuning.BOUNDS_SHARE)
+    yield from _bound(incumbent, part)
     if (
         variable_count <= tuning.MAX_EXACT_VARIABLES
         and feasibility.has_time_for(variable_count, budget)
@@ -97,6 +101,16 @@ def _offer(
     for plan in plans:
         if incumbent.offer(plan):
             yield {'stage': stage, 'cut_short': True}
+
+
+def _bound(
+    incumbent: Incumbent, budget: time_budget.TimeBudget
+) -> Iterator[answer_parts.Stats]:
+    """Bound the soft cost."""
+    bound = policy_bounds.find(incumbent.problem, incumbent.plan, budget)
+    if bound > incumbent.bound:
+        incumbent.bound = bound
+        yield {'stage': 'bound', 'cut_short': True}
 
 
 def _prove(

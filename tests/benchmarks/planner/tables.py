@@ -19,7 +19,8 @@ class Table(NamedTuple):
 
 _PLANNED = (
     *('hosts, members', 'instances', 'solved', 'first plan, s', 'end, s'),
-    *('MiB', 'cost / best known', 'optimal', *one_by_one.WEIGHTS),
+    *('MiB', 'cost / best known', 'bound / cost', 'optimal'),
+    *one_by_one.WEIGHTS,
 )
 _SHARES = ('instances', 'solved', 'members / planted', *one_by_one.WEIGHTS)
 _BESIDE = ('hosts, members', 'instances', 'planner', *peers.PEERS)
@@ -131,6 +132,7 @@ def _planned(runs, baselines, best):
         for run in runs
         if run.is_good and run.members == baselines[run.instance].members
     ]
+    bounds = [run.bound / run.cost for run in runs if run.is_good and run.cost]
     return (
         count,
         solved,
@@ -140,6 +142,7 @@ def _planned(runs, baselines, best):
         f'{statistics.median(ratios):.2f} / {max(ratios):.2f}'
         if ratios
         else '-',
+        f'{statistics.median(bounds):.2f}' if bounds else '-',
         _share([run.is_good and run.bound >= run.cost for run in runs]),
         *shares,
     )

@@ -100,6 +100,12 @@ _ALTERNATING = (
     cases.first(_fits(450, 100, 'scarce', 0.95, 2), 4),
 )
 
+# A lower bound of the soft cost counts; cases tell only the cost.
+_BOUNDED = (
+    Solve(_fits(1000, 100, 'bound', 0.9, 3), 15),
+    Solve(_fits(1000, 100, 'topology', 0.8, 1), 15),
+)
+
 # A few hosts of a running group have failed.
 _FAILED_HOSTS = (
     cases.first(('failed_hosts', 3, 450, 100, 'topology', 0.8, 1), 4),
@@ -251,6 +257,7 @@ MEASUREMENTS = {
     'WIDE': Measurement(_ALTERNATING),
     'MAX_PART_VARIABLES': Measurement(_ALTERNATING),
     'REPAIR_SHARE': Measurement(_ALTERNATING),
+    'BOUNDS_SHARE': Measurement(_BOUNDED),
     'CURRENT_SHARE': Measurement(_FAILED_HOSTS),
     'FITTING_SECONDS': Measurement(_ALTERNATING),
     'SECONDS_PER_VARIABLE': Measurement(

@@ -79,6 +79,7 @@ class TestTables(base.BaseTestCase):
         self.assertEqual('0.250 / - / -', row['first plan, s'])
         self.assertEqual('1.5 / 1.5 / 1.5', row['end, s'])
         self.assertEqual('2.00 / 2.00', row['cost / best known'])
+        self.assertEqual('1.00', row['bound / cost'])
         self.assertEqual('50%', row['optimal'])
         self.assertEqual('0%', row['spreading'])
         self.assertEqual('100%', row['packing'])
