@@ -40,13 +40,17 @@ def explore(cloud, names, seconds=None):
     :returns: (number of runs, whether these were all)
     :raises: scenario.Failure
     """
-    pair = scenario.Scenario(cloud, names)
+    end = float('inf') if seconds is None else processor_time() + seconds
+
+    def is_over():
+        return processor_time() > end
+
+    pair = scenario.Scenario(cloud, names, is_over)
     pair.prepare()
-    deadline = processor_time() + (seconds or 0)
     for _run in reduction.all_runs(pair.run_group):
-        if seconds is not None and processor_time() > deadline:
+        if is_over():
             return pair.runs, False
-    return pair.runs, True
+    return pair.runs, not is_over()
 
 
 def processor_time():

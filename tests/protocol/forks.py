@@ -23,10 +23,11 @@ class Forks:
     :param group: tuples of Choices that differ in the last one
     :param run: reduction.Run of the process; it gets the choices of a child
     :param learn: function of each reduction.Run of a child
+    :param is_over: function that returns whether the rest is left out
     :ivar runs: list of these
     """
 
-    def __init__(self, group, run, learn):
+    def __init__(self, group, run, learn, is_over=lambda: False):
         self._beginning = {each.step: each for each in group[0][:-1]}
         # {number of a step: choices whose last one is at this step}
         self._waiting = collections.defaultdict(list)
@@ -34,6 +35,7 @@ class Forks:
             self._waiting[choices[-1].step].append(choices)
         self._run = run
         self._learn = learn
+        self._is_over = is_over
         self.runs = []
         # The child's pipe to its parent
         self._pipe = None
@@ -48,6 +50,8 @@ class Forks:
         return not self._waiting and not self.is_child
 
     def __call__(self, number, _runnable):
+        if not self.is_child and self._is_over():
+            self._waiting.clear()
         for choices in self._waiting.pop(number, ()):
             if self._fork():
                 self._run.choices = choices
@@ -89,6 +93,8 @@ class Forks:
         """
         try:
             yield
+            if self._waiting:
+                raise RuntimeError('some choices were never reached')
         except BaseException as exc:
             if not self.is_child:
                 raise

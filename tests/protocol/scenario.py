@@ -22,11 +22,13 @@ class Scenario:
 
     :param cloud: simulated_cloud.SimulatedCloud
     :param names: names of the operations, in the order of their start
+    :param is_over: function that returns whether no more runs are wanted
     :ivar runs: number of runs
     """
 
-    def __init__(self, cloud, names):
+    def __init__(self, cloud, names, is_over=lambda: False):
         self._cloud = cloud
+        self._is_over = is_over
         self.names = names
         self.runs = 0
         self._operations = [operations.OPERATIONS[name] for name in names]
@@ -63,14 +65,13 @@ class Scenario:
         """Run the operations for choices that differ in the last one.
 
         :param group: list of choices
-        :returns: list of reduction.Run
+        :returns: list of reduction.Run, fewer if the exploration is over
         :raises: Failure
         """
         if len(group) == 1:
             return [self.run(*group)]
-        self.runs += len(group)
         run = reduction.Run(group[0][:-1], [])
-        choose = forks.Forks(group, run, self._learn)
+        choose = forks.Forks(group, run, self._learn, self._is_over)
 
         def is_known(*state):
             return choose.is_done or (
@@ -79,6 +80,7 @@ class Scenario:
 
         with choose.reporting():
             self._run(run, choose, is_known)
+        self.runs += len(choose.runs)
         return choose.runs
 
     def _run(self, run, choose, is_known):

@@ -62,5 +62,16 @@ def policy_problem(tree, domains, host_names):
     :param domains: hosts.Domains
     :param host_names: {compute node's name: its host's name}
     """
-    by_node = {node: domains.of(host) for node, host in host_names.items()}
-    return problems.for_policy_checks(vrt.levels(CONF), by_node, tree)
+    return problems.Problem(
+        levels=tuple(vrt.levels(CONF)),
+        hosts={
+            node: problems.Host(node, domains.of(host), free={}, foreign=False)
+            for node, host in sorted(host_names.items())
+        },
+        classes={},
+        topology=tree,
+        pinned={},
+        outsiders={},
+        time_limit=0,
+        seed=0,
+    )

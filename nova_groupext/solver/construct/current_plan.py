@@ -6,27 +6,25 @@ from collections.abc import Mapping
 from nova_groupext.solver.aliases import HostId
 from nova_groupext.solver.aliases import Path
 from nova_groupext.solver.model import problems
+from nova_groupext.solver.model import time_budget
 from nova_groupext.solver.model import violations
 from nova_groupext.solver.policies import base
 
 
-def find(problem: problems.Problem) -> violations.Plan:
+def find(
+    problem: problems.Problem, budget: time_budget.TimeBudget
+) -> violations.Plan:
     """Return the plan of the members that can stay on their current hosts.
 
     :returns: feasible except for the members that it leaves out, and for
         policies that these may meet
+    :raises OutOfTime:
     """
-    placement = {
-        path: host
-        for path, host in problem.current.items()
-        if path in problem.movable
-        and host in problem.hosts
-        and host in problem.class_of[path].hosts
-    }
-    placement.update(problem.pinned)
+    placement = {**problem.may_stay, **problem.pinned}
     for policy in problem.topology.policies:
+        budget.check()
         if policy.strict and policy.is_monotone:
-            placement = _keep_policy(problem, policy, placement)
+            placement = _keep_policy(problem, policy, placement, budget)
     return _keep_capacity(problem, placement)
 
 
@@ -34,6 +32,7 @@ def _keep_policy(
     problem: problems.Problem,
     policy: base.Policy,
     placement: dict[Path, HostId],
+    budget: time_budget.TimeBudget,
 ) -> dict[Path, HostId]:
     """Leave out members until a policy is met, if more cannot meet it.
 
@@ -54,10 +53,17 @@ def _keep_policy(
         )
     )
     kept = {path: placement[path] for path in placement.keys() - covered}
-    for path in covered:
-        kept[path] = placement[path]
-        if violations.is_violated(problem, policy, kept):
-            del kept[path]
+    waiting = [covered]
+    while waiting:
+        budget.check()
+        paths = waiting.pop()
+        more = {**kept, **{path: placement[path] for path in paths}}
+        if not violations.is_violated(problem, policy, more):
+            kept = more
+        elif len(paths) > 1:
+            # Some of them may stay: the first half is tried first.
+            half = len(paths) // 2
+            waiting += paths[half:], paths[:half]
     return kept
 
 

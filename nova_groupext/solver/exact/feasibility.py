@@ -43,9 +43,15 @@ def has_time_for(variables: int, budget: time_budget.TimeBudget) -> bool:
 
 
 def solve(
-    problem: problems.Problem, budget: time_budget.TimeBudget
+    problem: problems.Problem,
+    budget: time_budget.TimeBudget,
+    *,
+    keeps_current: bool = False,
 ) -> Verdict:
-    """Find any feasible plan, or prove that there is none."""
+    """Find any feasible plan, or prove that there is none.
+
+    :param keeps_current: see ExactSolver.find_any()
+    """
     if not budget.remaining():
         return Verdict()
     # The solver is slow to import, and construction often makes it needless.
@@ -54,7 +60,7 @@ def solve(
 
     try:
         exact = objectives.ExactSolver(problem, budget)
-        result = exact.find_any()
+        result = exact.find_any(keeps_current=keeps_current)
     except time_budget.OutOfTime:
         return Verdict()
     return Verdict(exact.plan, result.status is milp.Status.INFEASIBLE)

@@ -117,13 +117,13 @@ class ExactSolver:
                     counts[variable] = count
         self._update_incumbent(counts, plan)
 
-    def find_any(self) -> milp.SolveResult:
+    def find_any(self, *, keeps_current: bool = False) -> milp.SolveResult:
         """Find a feasible plan, or prove that there is none.
 
-        It keeps members on their current hosts if that counts.
+        :param keeps_current: whether to keep members on their current hosts
         """
         kept = Expression()
-        if self.problem.keeps_current:
+        if keeps_current:
             kept = self.model.variables.total(self.model.variables.current)
         return self.optimise(kept, ObjSense.kMaximize, self.budget)
 

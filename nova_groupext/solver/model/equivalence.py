@@ -62,7 +62,7 @@ def equivalence_classes(problem: problems.Problem) -> list[EquivalenceClass]:
             key = (
                 member.spec['class'],
                 member_set.path if is_optional else '',
-                problem.current.get(member.path) if stays else None,
+                problem.may_stay.get(member.path) if stays else None,
                 tuple(covers_of.get(member.path, ())),
             )
             members_by_key[key].append(member.path)
@@ -81,12 +81,9 @@ def equivalence_classes(problem: problems.Problem) -> list[EquivalenceClass]:
 def _current_hosts(
     problem: problems.Problem, paths: Iterable[Path]
 ) -> frozenset[HostId]:
-    """Return the hosts of a problem where some members are now."""
-    return frozenset(
-        problem.current[path]
-        for path in paths
-        if problem.current.get(path) in problem.hosts
-    )
+    """Return the hosts where some members are, and may stay."""
+    may_stay = problem.may_stay
+    return frozenset(may_stay[path] for path in paths if path in may_stay)
 
 
 def covers(policies: Iterable[base.Policy]) -> dict[Path, list[Cover]]:

@@ -135,6 +135,17 @@ class Problem:
         return frozenset(self.class_of.keys() - self.pinned.keys())
 
     @functools.cached_property
+    def may_stay(self) -> dict[Path, HostId]:
+        """Current hosts of the members that may stay there."""
+        return {
+            path: host_id
+            for path, host_id in self.current.items()
+            if path in self.movable
+            and host_id in self.hosts
+            and host_id in self.class_of[path].hosts
+        }
+
+    @functools.cached_property
     def foreign_hosts(self) -> list[HostId]:
         """Ids of the hosts with foreign consumers."""
         return [host.id for host in self.hosts.values() if host.foreign]
@@ -149,31 +160,6 @@ class Problem:
         if level == self.levels[0]:
             return host_id
         return self.hosts[host_id].domains.get(level)
-
-
-def for_policy_checks(
-    levels: Collection[Level],
-    domains: Mapping[HostId, dict[Level, Domain]],
-    tree: topology.Topology,
-) -> Problem:
-    """Return a problem for policy checks: only hosts' domains, no classes.
-
-    :param levels: smallest first
-    :param domains: without those of the level ``host``
-    """
-    return Problem(
-        levels=tuple(levels),
-        hosts={
-            host_id: Host(id=host_id, domains=by_level, free={}, foreign=False)
-            for host_id, by_level in sorted(domains.items())
-        },
-        classes={},
-        topology=tree,
-        pinned={},
-        outsiders={},
-        time_limit=0,
-        seed=0,
-    )
 
 
 def parse(raw: Any) -> Problem:

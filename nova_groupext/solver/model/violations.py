@@ -56,7 +56,8 @@ class Objective(NamedTuple):
     """Objective vector: a better plan has a greater one.
 
     :ivar members: number of placed members, pinned ones included
-    :ivar kept: minus the number of changes, 0 if it does not count
+    :ivar kept: minus the number of members that may stay where they are and do
+        not, 0 if it does not count
     :ivar saving: minus the exact soft cost
     :ivar preference: exact sum of the operator's scores
     """
@@ -181,10 +182,14 @@ def count_changes(
     problem: problems.Problem, placement: Mapping[Path, HostId]
 ) -> int:
     """Return the number of members that are not on their current host."""
-    return sum(
-        placement.get(path) != host_id
-        for path, host_id in problem.current.items()
-    )
+    own = problem.current.keys() & problem.class_of
+    return _count_moved(placement, {p: problem.current[p] for p in own})
+
+
+def _count_moved(
+    placement: Mapping[Path, HostId], current: Mapping[Path, HostId]
+) -> int:
+    return sum(placement.get(path) != host for path, host in current.items())
 
 
 def usage(
@@ -206,7 +211,9 @@ def objective(problem: problems.Problem, plan: Plan) -> Objective:
     placement = plan.placement
     return Objective(
         len(placement),
-        -count_changes(problem, placement) if problem.keeps_current else 0,
+        -_count_moved(placement, problem.may_stay)
+        if problem.keeps_current
+        else 0,
         -soft_cost(problem, placement),
         preference(problem, placement),
     )

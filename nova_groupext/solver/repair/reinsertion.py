@@ -57,15 +57,19 @@ class Reinsertion:
     def run(self, budget):
         """Complete the best partial plan of the constructions so far.
 
-        A run that was interrupted goes on first.
+        A run that was interrupted goes on, unless that plan lacks less than
+        half as many members.
 
         :param budget: time_budget.TimeBudget
         :returns: a feasible violations.Plan, or None
         """
-        insertion = self._interrupted
-        if insertion is None:
-            if self._greedy.best_partial is None:
-                return None
+        insertion, newer = self._interrupted, self._greedy.best_partial
+        if insertion is None and newer is None:
+            return None
+        if newer is not None and (
+            insertion is None
+            or 2 * _count(newer[1]) < _count(insertion.unplaced)
+        ):
             insertion = _Insertion(self._greedy, self._get_master)
             self._record(insertion.plan)
         while insertion.goes_on and budget.remaining():
@@ -97,6 +101,10 @@ class Reinsertion:
                     self._greedy, budget
                 )
         return self._master
+
+
+def _count(unplaced):
+    return sum(map(len, unplaced))
 
 
 class _Insertion:

@@ -17,6 +17,7 @@ import itertools
 import numpy as np
 
 from nova_groupext.solver import tuning
+from nova_groupext.solver.aliases import HostId
 from nova_groupext.solver.construct import candidate_list
 from nova_groupext.solver.construct import current_plan
 from nova_groupext.solver.construct import partial_plan
@@ -26,6 +27,7 @@ from nova_groupext.solver.exact.feasibility import Verdict
 from nova_groupext.solver.model import host_arrays
 from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import subproblem
+from nova_groupext.solver.model import time_budget
 from nova_groupext.solver.model import violations
 from nova_groupext.solver.model.equivalence import EquivalenceClass
 from nova_groupext.solver.model.time_budget import TimeBudget
@@ -204,9 +206,15 @@ class _Steps:
         Constructions are faster where most members are to be inserted.
         """
         movable = self._problem.movable
-        if movable.isdisjoint(self._problem.current):
+        if not self._problem.may_stay:
             return Verdict()
-        plan = current_plan.find(self._problem)
+        seconds = self._budget.remaining() * tuning.CURRENT_SHARE
+        try:
+            plan = current_plan.find(
+                self._problem, self._budget.attempt(seconds)
+            )
+        except time_budget.OutOfTime:
+            return Verdict()
         if 2 * len(movable & plan.placement.keys()) < len(movable):
             return Verdict()
         self._greedy.best_partial = partial_plan.PartialPlan.of(
@@ -232,12 +240,9 @@ class _Steps:
 
         :param share: of the remaining time
         """
-        partial = self._greedy.best_partial
-        if partial is None:
-            return Verdict()
         seconds = self._budget.remaining() * share
         plan = self._reinsertion.run(self._budget.slice(seconds))
-        self._partial_plan = self._reinsertion.last_plan
+        self._partial_plan = self._reinsertion.last_plan or self._partial_plan
         # Later constructions compete only with one another.
         self._greedy.best_partial = None
         return Verdict(plan, stage='repair')
@@ -266,12 +271,16 @@ class _Steps:
             return tuning.RARE_TURN
         return 0
 
-    def _solve_all(self) -> Verdict:
+    def _solve_all(self, *, keeps_current: bool = False) -> Verdict:
         seconds = max(
             self._seconds_of_all, self.variables * tuning.SECONDS_PER_VARIABLE
         )
         self._seconds_of_all = 2 * seconds
-        return feasibility.solve(self._problem, self._budget.slice(seconds))
+        return feasibility.solve(
+            self._problem,
+            self._budget.slice(seconds),
+            keeps_current=keeps_current,
+        )
 
     def _solve_near(self) -> Verdict:
         """Run the program over few hosts around the latest partial plan."""
@@ -287,8 +296,39 @@ class _Steps:
         self,
         width: float,
         plan: violations.Plan | None = None,
-        min_seconds: float = 0,
+        seconds_to_keep: float = 0,
     ) -> Verdict:
+        """Run the program over some hosts.
+
+        :param plan: plan whose hosts are candidates, too
+        :param seconds_to_keep: least seconds for a program that keeps members
+            on their current hosts; 0 for any plan
+        """
+        keeps_current = seconds_to_keep > 0
+        hosts = self._sample_hosts(width, plan)
+        variables = sum(map(len, hosts.values()))
+        if variables >= tuning.MAX_PART_SHARE * self.variables:
+            return self._solve_all(keeps_current=keeps_current)
+        seconds = max(
+            tuning.PART_SECONDS,
+            variables * tuning.SECONDS_PER_VARIABLE,
+            seconds_to_keep,
+        )
+        verdict = feasibility.solve(
+            subproblem.restrict_hosts(self._problem, hosts),
+            self._budget.slice(seconds),
+            keeps_current=keeps_current,
+        )
+        if verdict.is_infeasible and plan is not None:
+            self._near *= tuning.PART_GROWTH
+        return dataclasses.replace(
+            verdict, is_infeasible=False, stage='restricted'
+        )
+
+    def _sample_hosts(
+        self, width: float, plan: violations.Plan | None
+    ) -> dict[EquivalenceClass, frozenset[HostId]]:
+        """Return candidate hosts of all classes, not too many in all."""
         self._greedy.find_all_fitting(
             self._budget.slice(tuning.FITTING_SECONDS)
         )
@@ -302,21 +342,5 @@ class _Steps:
             }
             variables = sum(map(len, hosts.values()))
             if variables <= tuning.MAX_PART_VARIABLES or width <= 1:
-                break
+                return hosts
             width /= 2
-        if variables >= tuning.MAX_PART_SHARE * self.variables:
-            return self._solve_all()
-        seconds = max(
-            tuning.PART_SECONDS,
-            variables * tuning.SECONDS_PER_VARIABLE,
-            min_seconds,
-        )
-        verdict = feasibility.solve(
-            subproblem.restrict_hosts(self._problem, hosts),
-            self._budget.slice(seconds),
-        )
-        if verdict.is_infeasible and plan is not None:
-            self._near *= tuning.PART_GROWTH
-        return dataclasses.replace(
-            verdict, is_infeasible=False, stage='restricted'
-        )

@@ -80,7 +80,7 @@ class _LocalSearch:
         hosts = {
             part: {
                 *(placement[path] for path in part.members),
-                *(part.current & part.member_class.hosts),
+                *part.current,
             }
             for part in self._assigned.restrict_classes(moving).values()
         }
@@ -93,9 +93,8 @@ class _LocalSearch:
         placement = self.incumbent.plan.placement
         return {
             path
-            for path, host in self.problem.current.items()
-            if path in self.problem.movable
-            and placement.get(path, host) != host
+            for path, host in self.problem.may_stay.items()
+            if placement.get(path, host) != host
         }
 
     def _solve(
@@ -252,7 +251,7 @@ class _LocalSearch:
                     *sampled[eq_class],
                     *current,
                     *self._preferred(eq_class),
-                    *(eq_class.current & eq_class.member_class.hosts),
+                    *eq_class.current,
                     *self._cheapest(eq_class, targets),
                 }
                 for eq_class, part in self._assigned.restrict_classes(

@@ -9,6 +9,8 @@ plan, whatever number of members it places.
 import dataclasses
 import fractions
 
+from nova_groupext.solver.exact import feasibility
+from nova_groupext.solver.model import equivalence
 from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import subproblem
 from nova_groupext.solver.model import time_budget
@@ -28,11 +30,21 @@ def find(
     bound = fractions.Fraction(0)
     costs = violations.costs(problem, plan.placement)
     # What the small ones leave of their time is for the large ones.
-    by_size = sorted(costs, key=lambda policy: policy.size)
+    by_size = sorted(
+        (policy for policy in costs if _is_least_alone(policy)),
+        key=lambda policy: policy.size,
+    )
     for number, policy in enumerate(by_size):
+        if not budget.remaining():
+            break
         seconds = budget.remaining() / (len(by_size) - number)
         bound += _least_cost(problem, policy, plan, budget.attempt(seconds))
     return bound
+
+
+def _is_least_alone(policy: base.Policy) -> bool:
+    """Check that members of no other policy can make one cheaper."""
+    return policy.is_monotone or not policy.is_exclusive
 
 
 def _least_cost(
@@ -46,6 +58,9 @@ def _least_cost(
     from nova_groupext.solver.exact import objectives
 
     part = _only(problem, policy)
+    classes = len(equivalence.equivalence_classes(part))
+    if not feasibility.has_time_for(classes * len(part.hosts), budget):
+        return fractions.Fraction(0)
     try:
         exact = objectives.ExactSolver(part, budget)
         exact.start_from(plan.only(part.class_of.keys()))
@@ -67,7 +82,9 @@ def _only(problem: problems.Problem, policy: base.Policy) -> problems.Problem:
         for each in problem.topology.policies
         if each is policy
         or (
-            each.strict and (each.is_monotone or others.isdisjoint(each.paths))
+            each.strict
+            and _is_least_alone(each)
+            and (each.is_monotone or others.isdisjoint(each.paths))
         )
     )
     topology = dataclasses.replace(problem.topology, policies=policies)

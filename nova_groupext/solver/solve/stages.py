@@ -2,6 +2,7 @@
 """Stages of the solver: from a problem to answers that improve."""
 
 from collections.abc import Iterator
+import dataclasses
 
 from nova_groupext.solver import bounds
 from nova_groupext.solver import explain
@@ -91,9 +92,11 @@ def _find(
     analysis = bounds.analyse(problem)
     if analysis.proof is not None:
         return Verdict(None, True, 'bounds', analysis.proof)
+    # Whether members stay counts for no proof, and divides their classes.
+    plain = dataclasses.replace(problem, keeps_current=False)
     return search.find(
         analysis.reduced,
-        lambda: quick_proofs.find(problem, analysis.shares, budget),
+        lambda: quick_proofs.find(plain, analysis.shares, budget),
     )
 
 

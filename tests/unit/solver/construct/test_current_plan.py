@@ -7,6 +7,7 @@ from oslotest import base
 
 from nova_groupext.solver.construct import current_plan
 from nova_groupext.solver.construct import squeaky_wheel
+from nova_groupext.solver.model import time_budget
 from tests.unit.solver import builders
 from tests.unit.solver.builders import group
 from tests.unit.solver.builders import policy
@@ -18,7 +19,7 @@ class TestFind(base.BaseTestCase):
         problem = builders.problem(
             hosts, topology, classes, current=current, **others
         )
-        return current_plan.find(problem)
+        return current_plan.find(problem, time_budget.TimeBudget(60))
 
     def check(self, staying, *args, **others):
         """Check which members stay."""
@@ -58,7 +59,8 @@ class TestFind(base.BaseTestCase):
             },
         )
 
-        self.assertEqual({}, current_plan.find(problem).placement)
+        plan = current_plan.find(problem, time_budget.TimeBudget(60))
+        self.assertEqual({}, plan.placement)
         plan = squeaky_wheel.SqueakyWheel(problem).run_iteration()
         self.assertEqual({'w-0': 'a1'}, plan.placement)
 

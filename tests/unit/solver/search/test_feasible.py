@@ -9,6 +9,7 @@ from nova_groupext.solver.construct import squeaky_wheel
 from nova_groupext.solver.exact import feasibility
 from nova_groupext.solver.model import time_budget
 from nova_groupext.solver.model import violations
+from nova_groupext.solver.repair import reinsertion
 from nova_groupext.solver.search import feasible
 from tests.unit.solver import builders
 from tests.unit.solver.builders import group
@@ -66,9 +67,13 @@ class TestConstructOnce(base.BaseTestCase):
         )
         self.assertEqual('greedy', stage)
 
-    def test_members_stay_where_insertion_has_no_time(self):
+    def test_members_stay_where_insertion_fails(self):
         """The program that follows keeps them by its objective."""
-        self.useFixture(fixtures.MockPatchObject(tuning, 'CURRENT_SHARE', 0))
+        self.useFixture(
+            fixtures.MockPatchObject(
+                reinsertion.Reinsertion, 'run', return_value=None
+            )
+        )
         current = {'w-0': 'b1', 'w-1': 'c1', 'w-2': 'a1'}
         stage, placement = self.construct(
             racks(a=(1,), b=(0,), c=(1,), d=(1,)),
@@ -209,7 +214,9 @@ class TestStages(FeasibleCase):
         for name, value in constants.items():
             self.patch(tuning, name, value)
         self.patch(
-            feasibility, 'solve', lambda *_: feasibility.Verdict(stage='all')
+            feasibility,
+            'solve',
+            lambda *_, **__: feasibility.Verdict(stage='all'),
         )
         problem = builders.problem(racks(a=[1] * 40), group(w=3))
         steps = feasible._Steps(
@@ -243,7 +250,7 @@ class TestStages(FeasibleCase):
             return sample(greedy, size, *args, **kwargs)
 
         self.patch(squeaky_wheel.SqueakyWheel, 'sample_hosts', note)
-        self.patch(feasibility, 'solve', lambda *_: verdict)
+        self.patch(feasibility, 'solve', lambda *_, **__: verdict)
         self.patch(tuning, 'MAX_TURN_VARIABLES', 0)
         problem = builders.problem(racks(a=[1] * 200), group(w=3))
         steps = feasible._Steps(

@@ -108,6 +108,17 @@ class TestStages(LargeCase):
         self.assertTrue(all(stats['cut_short'] for stats in early))
         self.assertFalse(found[-1]['cut_short'])
 
+    def test_member_that_cannot_stay_is_no_change_to_avoid(self):
+        classes = {'one': {'request': {'VCPU': 1}, 'hosts': ['a1']}}
+        problem = builders.problem(
+            *(racks(a=(2,), b=(2,)), group(w=2), classes),
+            current={'w-0': 'b1', 'w-1': 'a1'},
+            objective='changes',
+        )
+        best = self.start(problem, {'w-0': 'a1', 'w-1': 'a1'})
+        found = self.stages(best)
+        self.assertEqual([{'cut_short': False}], [s for s, _ in found])
+
     def test_perfect_plan_is_kept(self):
         problem = builders.problem(racks(a=(2,), b=(2,)), pairs())
         best = self.start(

@@ -2,14 +2,20 @@
 """Decisions as a whole: objectives, pins and alternatives."""
 
 import random
+from unittest import mock
 
+import fixtures
 from oslotest import base
 
+from nova_groupext.solver.exact import feasibility
 from nova_groupext.solver.exact import milp
 from nova_groupext.solver.exact import objectives
 from nova_groupext.solver.exact import tie_breaking
+from nova_groupext.solver.explain import feasibility_oracle
 from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import time_budget
+from nova_groupext.solver.proofs import quick_proofs
+from nova_groupext.solver.search import feasible
 from nova_groupext.solver.solve import stages
 from tests.unit.solver import builders
 from tests.unit.solver.builders import group
@@ -42,6 +48,17 @@ class TestObjective(base.BaseTestCase):
         )
         self.assertEqual(2, len(answer.placement))
         self.assertEqual(1, answer.cost['soft'])
+
+    def test_changes_take_precedence_over_cost(self):
+        current = {'w-0': 'a1', 'w-1': 'b1'}
+        answer = builders.solve(
+            racks(a=(2,), b=(2,)),
+            group([policy('affinity', 'rack', False)], w=2),
+            current=current,
+            objective='changes',
+        )
+        self.assertEqual(current, answer.placement)
+        self.assertEqual((0, 1), (answer.cost['changes'], answer.cost['soft']))
 
     def test_cost_takes_precedence_over_preference(self):
         classes = {'one': {'request': {'VCPU': 1}, 'scores': {'b1': 100}}}
@@ -414,3 +431,45 @@ def _shuffle(value, generator, key=None):
         if key in ('hosts', 'policies', 'relationships'):
             generator.shuffle(value)
     return value
+
+
+class TestProofs(base.BaseTestCase):
+    """Whether members stay would only divide the classes of proofs."""
+
+    def patch_spy(self, module, name):
+        spy = mock.Mock(side_effect=getattr(module, name))
+        self.useFixture(fixtures.MockPatchObject(module, name, spy))
+        return spy
+
+    def check(self, spy, *problem):
+        """Check that a function gets a problem that keeps no member."""
+        builders.solve(
+            *problem,
+            current={'w-0': 'a1', 'w-1': 'a1', 'w-2': 'b1'},
+            objective='changes',
+        )
+        spy.assert_called()
+        for call in spy.call_args_list:
+            self.assertFalse(call.args[0].keeps_current)
+
+    def test_explanations_ignore_the_changes(self):
+        spy = self.patch_spy(feasibility_oracle, 'Oracle')
+
+        self.check(
+            *(spy, racks(a=(2,), b=(2,))),
+            group([policy('affinity', 'rack')], w=3),
+        )
+
+    def test_quick_proofs_ignore_the_changes(self):
+        spy = self.patch_spy(quick_proofs, 'find')
+        for name, find in (
+            ('construct_once', lambda _search: feasibility.Verdict()),
+            ('find', lambda _search, _reduced, prove: prove()),
+        ):
+            self.useFixture(
+                fixtures.MockPatchObject(
+                    feasible.FeasibilitySearch, name, find
+                )
+            )
+
+        self.check(spy, racks(a=(2,), b=(2,)), group(w=3))
