@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lower bounds of the soft cost from policies alone."""
 
+import fixtures
 from oslotest import base
 
+from nova_groupext.solver import tuning
 from nova_groupext.solver.model import time_budget
 from nova_groupext.solver.model import violations
+from nova_groupext.solver.policies import affinity
 from nova_groupext.solver.search import policy_bounds
 from tests.unit.solver import builders
 from tests.unit.solver.builders import group
@@ -77,3 +80,28 @@ class TestFind(base.BaseTestCase):
             seconds=0,
         )
         self.assertEqual(0, bound)
+
+    def test_program_that_is_too_large_is_not_begun(self):
+        self.useFixture(
+            fixtures.MockPatchObject(tuning, 'SECONDS_PER_VARIABLE', 100)
+        )
+        placement = {'w-0': 'a1', 'w-1': 'b1'}
+        bound = self.find(
+            *(racks(a=(1,), b=(1,)), group([TOGETHER], w=2), placement)
+        )
+        self.assertEqual(0, bound)
+
+    def test_policy_that_sees_other_members_has_no_bound(self):
+        """Unless more members can only make it costlier."""
+        self.useFixture(
+            fixtures.MockPatchObject(affinity.Affinity, 'is_exclusive', True)
+        )
+        given = (
+            *(racks(a=(1,), b=(1,)), group([TOGETHER], w=2)),
+            {'w-0': 'a1', 'w-1': 'b1'},
+        )
+        self.assertEqual(1, self.find(*given))
+        self.useFixture(
+            fixtures.MockPatchObject(affinity.Affinity, 'is_monotone', False)
+        )
+        self.assertEqual(0, self.find(*given))
