@@ -68,7 +68,13 @@ def keeps_no_hold(context: RequestContext, member: VRTMember) -> bool:
         models.Member.status.in_(states.MEMBER_PLACED),
         ~has_successors,
     )
-    return placed > member.described.wanted
+    # Read afterwards: what a revision has described since then is placed, too.
+    described = VRTMemberSet.find_row(
+        context,
+        models.MemberSet.group_id == member.group_id,
+        models.MemberSet.path == member.member_set,
+    )
+    return described is None or placed > described.wanted
 
 
 def settle(context: RequestContext, group_id: int) -> None:

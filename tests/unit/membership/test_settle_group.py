@@ -199,6 +199,13 @@ class TestSettle(base.HeldGroupTestCase):
             settle_group.keeps_no_hold(self.context, self.member('m-0'))
         )
 
+    def test_members_of_a_revision_meanwhile_make_none_surplus(self):
+        """The planner has read the member before, with the old count."""
+        member = self.member('m-0')
+        self.describe(count=3)
+
+        self.assertFalse(settle_group.keeps_no_hold(self.context, member))
+
     def test_members_of_another_set_make_none_surplus(self):
         for path in ('m-1', 'm-2'):
             self.change(path, member_set='other')
