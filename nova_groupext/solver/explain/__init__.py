@@ -33,7 +33,7 @@ def refusals(
 
     :param assumed: assumptions that are proved infeasible; all if omitted
     """
-    # Whether members stay counts for no proof, and divides their classes.
+    # No proof depends on who stays; it would only divide the classes.
     problem = dataclasses.replace(problem, keeps_current=False)
     oracle = feasibility_oracle.Oracle(
         problem, budget.slice(budget.remaining() * tuning.CONFLICT_SHARE)

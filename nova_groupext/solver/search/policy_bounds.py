@@ -29,7 +29,7 @@ def find(
     """
     bound = fractions.Fraction(0)
     costs = violations.costs(problem, plan.placement)
-    # What the small ones leave of their time is for the large ones.
+    # Large ones get the time that small ones do not use.
     by_size = sorted(
         (policy for policy in costs if _is_least_alone(policy)),
         key=lambda policy: policy.size,

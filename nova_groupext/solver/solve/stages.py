@@ -92,7 +92,7 @@ def _find(
     analysis = bounds.analyse(problem)
     if analysis.proof is not None:
         return Verdict(None, True, 'bounds', analysis.proof)
-    # Whether members stay counts for no proof, and divides their classes.
+    # No proof depends on who stays; it would only divide the classes.
     plain = dataclasses.replace(problem, keeps_current=False)
     return search.find(
         analysis.reduced,

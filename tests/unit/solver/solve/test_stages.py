@@ -434,7 +434,7 @@ def _shuffle(value, generator, key=None):
 
 
 class TestProofs(base.BaseTestCase):
-    """Whether members stay would only divide the classes of proofs."""
+    """Proofs ask for any plan, with no member kept on its host."""
 
     def patch_spy(self, module, name):
         spy = mock.Mock(side_effect=getattr(module, name))
