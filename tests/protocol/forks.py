@@ -24,7 +24,7 @@ class Forks:
     :param run: reduction.Run of the process; it gets the choices of a child
     :param learn: function of each reduction.Run of a child
     :param is_over: function that returns whether the rest is left out
-    :ivar runs: list of these
+    :ivar runs: list of the reduction.Run of all children
     """
 
     def __init__(self, group, run, learn, is_over=lambda: False):
