@@ -227,6 +227,10 @@ class UnknownToPlacement(VRTException):
 class RedeemFailed(VRTException):
     msg_fmt = _('Member %(member)s could not be redeemed: %(reason)s')
 
+    def __init__(self, member, reason):
+        """Take the path, '' for any member of the group, and the reason."""
+        super().__init__(member=member or 'of the group', reason=reason)
+
 
 def member_state_conflict(paths, status, reason):
     """Return the MemberStateConflict that names one member or several."""

@@ -48,7 +48,7 @@ from nova_groupext.scheduler.follow import server_changes
 
 Obstacle = creates.Obstacle
 
-# Faults of creates that the definition does not allow
+# Why creates that the definition does not allow get no members
 OBSTACLES = {
     Obstacle.UNKNOWN: 'the group has no such member',
     Obstacle.ONE_MEMBER: 'one member is one server',
@@ -173,7 +173,10 @@ def _fail_if_impossible(context, group, waiting):
     try:
         _choose_for(group, waiting, {})
     except creates.Refused as exc:
-        waiting.fail(context, OBSTACLES[exc.obstacle])
+        error = exception.RedeemFailed(
+            member=waiting.hint, reason=OBSTACLES[exc.obstacle]
+        )
+        waiting.fail(context, error.format_message())
 
 
 def _repeat(roster, servers):

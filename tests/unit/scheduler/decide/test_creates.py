@@ -130,7 +130,10 @@ class TestPlaceOpen(base.ProtocolTestCase):
             for each in VRTCreate.list_rows(self.context)
             if each.hint == 'x'
         ]
-        self.assertEqual(creates.OBSTACLES[creates.Obstacle.UNKNOWN], fault)
+        self.assertEqual(
+            'Member x could not be redeemed: the group has no such member',
+            fault,
+        )
 
     def test_create_for_a_member_that_was_released_fails_at_once(self):
         VRTMember.update_rows(
@@ -144,7 +147,7 @@ class TestPlaceOpen(base.ProtocolTestCase):
         faults = {
             each.hint: each.fault for each in VRTCreate.list_rows(self.context)
         }
-        self.assertEqual(
+        self.assertIn(
             creates.OBSTACLES[creates.Obstacle.RELEASED], faults['m-1']
         )
         self.assertEqual([['m-0']], self.drafts)

@@ -168,6 +168,11 @@ class TestOneMember(ReserveTestCase):
 
         self.assertEqual(5, round(time.monotonic() - before, 3))
 
+    def test_refusal_of_any_member_of_the_group_names_the_group(self):
+        error = reserve.refusal('', reserve.BEING_REVISED)
+
+        self.assertIn('Member of the group could not', str(error))
+
     def test_member_is_chosen_once_its_swap_is_finished(self):
         self.prepare_swap()
         reads = iter((lambda: None, lambda: self.take_over(self.uuid)))
