@@ -157,13 +157,16 @@ RARE_TURN = 8
 PART_SECONDS = 0.5
 ALL_SECONDS = 6.0
 
-# Share of the remaining time for one repair.
-REPAIR_SHARE = 0.3
+# Seconds of the first repair, and their growth: it goes on where it stopped.
+REPAIR_SECONDS = 4.0
+REPAIR_GROWTH = 1.5
 
-# Share of the remaining time to insert members into a current plan.
+# Shares of the remaining time to insert members into a current plan, and for
+# the program that keeps members there.
 # 0.1 s at (1000, 100), 0.2 s at (1000, 500) and 80 %; at 95 % it fails after
 # 2 s, and the program takes 5 s.
 CURRENT_SHARE = 0.1
+KEEPING_SHARE = 0.3
 
 # Seconds to find the domains where members that share one fit.
 # 23 groups take 0.15 s at 1000 hosts, 60 take 1.6 s at 10,000.

@@ -36,12 +36,15 @@ class CandidateLimits(NamedTuple):
         members that share one
     :ivar random: number of further ones
     :ivar large: number of large domains
+    :ivar only_fitting: whether only domains count where constructions have
+        placed the members alone
     """
 
     capacity: float
     tightest: int
     random: int = 0
     large: int = 1
+    only_fitting: bool = True
 
 
 def narrow(capacity: float) -> CandidateLimits:
@@ -62,6 +65,7 @@ def of_part(factor: float) -> CandidateLimits:
         tightest=math.ceil(tuning.PART_DOMAINS * factor),
         random=math.ceil(tuning.PART_RANDOM_DOMAINS * factor),
         large=math.ceil(tuning.PART_LARGE_DOMAINS * factor),
+        only_fitting=False,
     )
 
 
@@ -149,7 +153,9 @@ class _Sample:
         """Keep the hosts of some domains that may take all the classes."""
         hosts = {eq_class: self._hosts[eq_class] for eq_class in eq_classes}
         ranked = domain_ranking.rank_domains(
-            self.state, propagator, hosts, self._demand, self._perturbation()
+            *(self.state, propagator, hosts, self._demand),
+            self._perturbation(),
+            only_fitting=self._limits.only_fitting,
         )
         planned = self._planned_domains(propagator, eq_classes)
         if _has_small_domains(propagator):

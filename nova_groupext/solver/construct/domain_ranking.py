@@ -22,12 +22,17 @@ def rank_domains(
     hosts: Mapping[EquivalenceClass, Ints],
     demand: ClassDemand,
     perturbation: Floats,
+    *,
+    only_fitting: bool,
 ) -> Ints:
     """Return the domains that may take all of some classes, tightest first.
+
+    Domains where constructions have not placed them alone come last.
 
     :param propagator: propagator whose scope the domains have
     :param hosts: numbers of the hosts that each of the classes may use
     :param perturbation: factor on a domain's load, at its first host's number
+    :param only_fitting: whether to leave out the last ones
     :returns: numbers of the domains without those that are too small
     """
     count = len(propagator.domains)
@@ -44,9 +49,11 @@ def rank_domains(
         needed += matrices.need_of(eq_class) * demand[eq_class]
     load = _load(propagator, matrices, np.flatnonzero(is_usable), needed)
     is_large_enough &= load <= 1
-    is_large_enough &= _is_fitting(state, propagator, hosts.keys())
-    order = np.argsort(
-        -load * perturbation[propagator.level.first_hosts], kind='stable'
+    is_fitting = _is_fitting(state, propagator, hosts.keys())
+    if only_fitting:
+        is_large_enough &= is_fitting
+    order = np.lexsort(
+        (-load * perturbation[propagator.level.first_hosts], ~is_fitting)
     )
     return order[is_large_enough[order]]
 

@@ -285,7 +285,8 @@ class Construction:
             eq_class: self.state.hosts(eq_class) for eq_class in eq_classes
         }
         ranked = domain_ranking.rank_domains(
-            self.state, propagator, hosts, self.demand, self.perturbation
+            *(self.state, propagator, hosts, self.demand, self.perturbation),
+            only_fitting=True,
         )
         if self._heeds_soft:
             ranked = self._sort_by_preference(

@@ -47,10 +47,13 @@ def solve(
     budget: time_budget.TimeBudget,
     *,
     keeps_current: bool = False,
+    needs_proof: bool = True,
 ) -> Verdict:
     """Find any feasible plan, or prove that there is none.
 
     :param keeps_current: see ExactSolver.find_any()
+    :param needs_proof: whether it has to be true that there is no plan; it
+        may take as long again
     """
     if not budget.remaining():
         return Verdict()
@@ -60,7 +63,9 @@ def solve(
 
     try:
         exact = objectives.ExactSolver(problem, budget)
-        result = exact.find_any(keeps_current=keeps_current)
+        result = exact.find_any(
+            keeps_current=keeps_current, needs_proof=needs_proof
+        )
     except time_budget.OutOfTime:
         return Verdict()
     return Verdict(exact.plan, result.status is milp.Status.INFEASIBLE)

@@ -39,11 +39,6 @@ _STATUSES = {
 }
 
 
-# Presolve has had bugs that make a feasible program infeasible or an error:
-# these results count only if HiGHS confirms them without presolve.
-_UNCONFIRMED = (Status.INFEASIBLE, Status.UNKNOWN)
-
-
 @dataclasses.dataclass(frozen=True)
 class SolveResult:
     """Result of a run.
@@ -228,13 +223,26 @@ def run(
     objective: Expression,
     sense: highspy.ObjSense,
     budget: time_budget.TimeBudget,
+    *,
+    needs_proof: bool = True,
 ) -> SolveResult:
-    """Optimise a program until the time is over."""
+    """Optimise a program until the time is over.
+
+    Presolve has had bugs that make a feasible program infeasible or an error:
+    these results count only if HiGHS confirms them without presolve.
+
+    :param needs_proof: whether INFEASIBLE has to be confirmed
+    """
     solver.pass_additions()
     solver.set_objective(objective, sense)
     is_large = solver.columns >= tuning.LARGE_PROGRAM
     result = _run(solver, is_large, budget)
-    if is_large and result.status in _UNCONFIRMED:
+    is_doubtful = (
+        needs_proof
+        if result.status is Status.INFEASIBLE
+        else result.status is Status.UNKNOWN and budget.remaining() > 0
+    )
+    if is_large and is_doubtful:
         result = _run(solver, False, budget)
     return result
 

@@ -117,15 +117,20 @@ class ExactSolver:
                     counts[variable] = count
         self._update_incumbent(counts, plan)
 
-    def find_any(self, *, keeps_current: bool = False) -> milp.SolveResult:
+    def find_any(
+        self, *, keeps_current: bool = False, needs_proof: bool = True
+    ) -> milp.SolveResult:
         """Find a feasible plan, or prove that there is none.
 
         :param keeps_current: whether to keep members on their current hosts
+        :param needs_proof: see milp.run()
         """
         kept = Expression()
         if keeps_current:
             kept = self.model.variables.total(self.model.variables.current)
-        return self.optimise(kept, ObjSense.kMaximize, self.budget)
+        return self.optimise(
+            *(kept, ObjSense.kMaximize, self.budget), needs_proof=needs_proof
+        )
 
     def place_members(self) -> milp.Status:
         """Maximise the number of placed members.
@@ -240,16 +245,22 @@ class ExactSolver:
         expression: Expression,
         sense: ObjSense,
         budget: time_budget.TimeBudget,
+        *,
+        needs_proof: bool = True,
     ) -> milp.SolveResult:
         """Optimise one objective; keep the plan unless it is worse.
 
         :param expression: the objective
+        :param needs_proof: see milp.run()
         :raises RuntimeError: a solution has a violation besides capacity
         """
         program = self.model.variables
         while True:
             self._suggest_plan()
-            result = milp.run(program.solver, expression, sense, budget)
+            result = milp.run(
+                *(program.solver, expression, sense, budget),
+                needs_proof=needs_proof,
+            )
             if result.status in (milp.Status.FOUND, milp.Status.UNKNOWN):
                 self.budget.expire()
             if not result.values:

@@ -92,9 +92,10 @@ class ColocationGroups:
         problem = self._build_subproblem(
             prescribed, eq_classes, self.bottleneck_classes * has_bottlenecks
         )
-        return (
-            feasibility.solve(problem, budget.slice(_SECONDS)).plan is not None
+        verdict = feasibility.solve(
+            problem, budget.slice(_SECONDS), needs_proof=False
         )
+        return verdict.plan is not None
 
     def _build_subproblem(self, prescribed, eq_classes, bottleneck_classes):
         """Return the problem of groups in their domains, and of bottlenecks.

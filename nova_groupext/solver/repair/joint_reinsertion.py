@@ -118,7 +118,9 @@ class JointReinsertion:
         if sum(map(len, hosts.values())) > _MAX_VARIABLES:
             return None
         part = subproblem.restrict_hosts(fixed, hosts)
-        plan = feasibility.solve(part, budget.slice(_SECONDS)).plan
+        plan = feasibility.solve(
+            part, budget.slice(_SECONDS), needs_proof=False
+        ).plan
         return (
             None
             if plan is None

@@ -144,6 +144,7 @@ class DomainAssignment:
             ),
             ObjSense.kMinimize,
             self._solver.budget,
+            needs_proof=False,
         )
         return {
             propagator: domain

@@ -256,7 +256,7 @@ class _Insertion:
             return None
         fixed = subproblem.fix_others(problem, self.plan, moving)
         plan = feasibility.solve(
-            subproblem.restrict_hosts(fixed, hosts), budget
+            subproblem.restrict_hosts(fixed, hosts), budget, needs_proof=False
         ).plan
         return plan and subproblem.restore_alternatives(self.plan, plan)
 

@@ -130,7 +130,7 @@ class FeasibilitySearch:
         yield steps.solve_first()
         yield prove()
         while self._budget.remaining():
-            yield steps.repair(tuning.REPAIR_SHARE)
+            yield steps.repair()
             yield steps.solve_part()
             yield steps.construct()
             yield steps.solve_part()
@@ -152,10 +152,12 @@ class _Steps:
         self._constructions = itertools.count()
         self._parts = itertools.count()
         self._near = 1.0
+        self._patience = 1.0
         self._wide: float = tuning.WIDE
         self._partial_plan: violations.Plan | None = None
         self._reinsertion = reinsertion.Reinsertion(greedy)
         self._seconds_of_all: float = tuning.ALL_SECONDS
+        self._seconds_of_repair: float = tuning.REPAIR_SECONDS
 
     def narrow(self, problem: problems.Problem) -> None:
         """Use fewer hosts in programs.
@@ -220,10 +222,10 @@ class _Steps:
         self._greedy.best_partial = partial_plan.PartialPlan.of(
             self._problem, plan
         )
-        verdict = self.repair(tuning.CURRENT_SHARE)
+        verdict = self._repair(self._budget.remaining() * tuning.CURRENT_SHARE)
         if verdict.plan is None and self._problem.keeps_current:
             # The objective makes its relaxation strong, and its time long.
-            seconds = self._budget.remaining() * tuning.REPAIR_SHARE
+            seconds = self._budget.remaining() * tuning.KEEPING_SHARE
             verdict = self._solve_some(self._near, plan, seconds)
         return dataclasses.replace(verdict, stage='current')
 
@@ -235,12 +237,13 @@ class _Steps:
             self._problem, self._budget.slice(tuning.QUICK_SECONDS)
         )
 
-    def repair(self, share: float) -> Verdict:
-        """Insert what the best of the latest constructions left out.
+    def repair(self) -> Verdict:
+        """Insert what the best of the latest constructions left out."""
+        seconds = self._seconds_of_repair
+        self._seconds_of_repair *= tuning.REPAIR_GROWTH
+        return self._repair(seconds)
 
-        :param share: of the remaining time
-        """
-        seconds = self._budget.remaining() * share
+    def _repair(self, seconds: float) -> Verdict:
         plan = self._reinsertion.run(self._budget.slice(seconds))
         self._partial_plan = self._reinsertion.last_plan or self._partial_plan
         # Later constructions compete only with one another.
@@ -309,7 +312,7 @@ class _Steps:
         variables = sum(map(len, hosts.values()))
         if variables >= tuning.MAX_PART_SHARE * self.variables:
             return self._solve_all(keeps_current=keeps_current)
-        seconds = max(
+        seconds = self._patience * max(
             tuning.PART_SECONDS,
             variables * tuning.SECONDS_PER_VARIABLE,
             seconds_to_keep,
@@ -318,7 +321,10 @@ class _Steps:
             subproblem.restrict_hosts(self._problem, hosts),
             self._budget.slice(seconds),
             keeps_current=keeps_current,
+            needs_proof=False,
         )
+        if not verdict.is_final:
+            self._patience *= tuning.PART_GROWTH
         if verdict.is_infeasible and plan is not None:
             self._near *= tuning.PART_GROWTH
         return dataclasses.replace(

@@ -137,6 +137,18 @@ class TestSample(SearchStateCase):
             sampled = self.sample(state, large=large)['w-0']
             self.assertEqual(large, len({name[0] for name in sampled}))
 
+    def test_part_has_domains_where_constructions_have_failed(self):
+        state = self.make(
+            racks(a=(8, 8), b=(8, 8)), group([policy('affinity', 'rack')], w=3)
+        )
+        state.fitting[state.propagators[0]] = [0]
+        limits = candidate_list.of_part(2)._asdict()
+        for only_fitting, expected in ((True, {'a'}), (False, {'a', 'b'})):
+            limits['only_fitting'] = only_fitting
+            sampled = self.sample(state, **limits)['w-0']
+            self.assertEqual(expected, {name[0] for name in sampled})
+        self.assertFalse(candidate_list.of_part(2).only_fitting)
+
     def test_members_of_one_large_domain_get_hosts_in_each(self):
         rows = {'a': [8] * 30, 'b': [8] * 30}
         state = self.make(
@@ -176,7 +188,7 @@ class TestSample(SearchStateCase):
 
 
 class TestDomainRanking(SearchStateCase):
-    def rank_domains(self, state, perturbation=None):
+    def rank_domains(self, state, perturbation=None, only_fitting=True):
         """Return numbers of domains for the first propagator's classes."""
         propagator = state.propagators[0]
         size = len(state.matrices.hosts)
@@ -192,6 +204,7 @@ class TestDomainRanking(SearchStateCase):
                 for eq_class in propagator.eq_classes
             },
             np.ones(size) if perturbation is None else np.array(perturbation),
+            only_fitting=only_fitting,
         )
         return domains.tolist()
 
@@ -228,6 +241,13 @@ class TestDomainRanking(SearchStateCase):
         state = self.together(a=(9,), b=(2, 2), c=(3, 3))
         state.fitting[state.propagators[0]] = [0, 2]
         self.assertEqual([2, 0], self.rank_domains(state))
+
+    def test_domain_not_known_to_fit_comes_last_for_programs(self):
+        state = self.together(a=(9,), b=(2, 2), c=(3, 3))
+        state.fitting[state.propagators[0]] = [0, 2]
+        self.assertEqual(
+            [2, 0, 1], self.rank_domains(state, only_fitting=False)
+        )
 
     def test_wider_domain_without_a_fitting_inner_one_is_left_out(self):
         below = {'g': group([policy('affinity', 'rack')], w=2)}

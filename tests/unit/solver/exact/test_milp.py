@@ -62,10 +62,16 @@ class TestRun(base.BaseTestCase):
         )
         self.solver = milp.MixedIntegerProgram(0, time_budget.TimeBudget(60))
 
-    def run_(self, objective=None, sense=ObjSense.kMinimize, seconds=60):
+    def run_(
+        self,
+        objective=None,
+        sense=ObjSense.kMinimize,
+        seconds=60,
+        **options,
+    ):
         objective = expressions.total([]) if objective is None else objective
         budget = time_budget.TimeBudget(seconds)
-        return milp.run(self.solver, objective, sense, budget)
+        return milp.run(self.solver, objective, sense, budget, **options)
 
     def test_optimum_has_integer_values(self):
         first, second = self.solver.add_integer(9), self.solver.add_integer(9)
@@ -92,6 +98,26 @@ class TestRun(base.BaseTestCase):
         result = self.run_(column)
         self.assertIs(milp.Status.INFEASIBLE, result.status)
         self.assertEqual([], result.values)
+
+    def test_proof_of_presolve_is_confirmed_where_it_is_needed(self):
+        column = self.solver.add_integer(9)
+        self.solver.add_row(column >= 10)
+        runs = []
+        self.useFixture(
+            fixtures.MockPatchObject(
+                *(self.solver, 'run_within'),
+                lambda budget: (runs.append(budget), self.solver.run()),
+            )
+        )
+
+        for needs_proof, expected in (
+            (True, 1 + (not self.LARGE)),
+            (False, 1),
+        ):
+            runs.clear()
+            result = self.run_(column, needs_proof=needs_proof)
+            self.assertIs(milp.Status.INFEASIBLE, result.status)
+            self.assertEqual(expected, len(runs))
 
     def test_program_without_columns_is_optimal(self):
         result = self.run_()
