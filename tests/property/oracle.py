@@ -50,25 +50,32 @@ def excludes(problem: definitions.Problem, conflict: list[dict]) -> bool:
     What the conflict does not name counts for nothing: other policies are
     soft, other members may be left out.
     """
-    named = [
-        (item['at'], item['policy']['type'], item['policy']['scope'])
-        for item in conflict
-        if item['kind'] == 'policy'
-    ]
-    required = [
-        (item['at'], item['members'])
-        for item in conflict
-        if item['kind'] == 'members'
-    ]
+    policies = [item for item in conflict if item['kind'] == 'policy']
+    required = [item for item in conflict if item['kind'] == 'members']
     reduced = copy.deepcopy(problem)
     for rule in definitions.rules(reduced):
-        if (rule.at, rule.policy['type'], rule.policy['scope']) not in named:
+        kind, scope = rule.policy['type'], rule.policy['scope']
+        if not any(
+            item['policy'] == {'type': kind, 'scope': scope}
+            and _is_at(rule.at, item)
+            for item in policies
+        ):
             rule.policy['strict'] = False
     for at, node in definitions.nodes(reduced):
         for name, spec in node.get('members', {}).items():
-            if (at, name) not in required:
+            if not any(
+                item.get('members', name) == name and _is_at(at, item)
+                for item in required
+            ):
                 spec['min_count'] = 0
     return solve(reduced) is None
+
+
+def _is_at(at: str, item: dict) -> bool:
+    """Return whether an item of a conflict names what is at a path."""
+    if not item.get('subtree'):
+        return at == item['at']
+    return not item['at'] or f'{at}/'.startswith(f'{item["at"]}/')
 
 
 def relaxed(problem: definitions.Problem, change: dict) -> dict:
@@ -95,8 +102,8 @@ def _change_policies(problem: definitions.Problem, change: dict) -> None:
 
 
 def _change_counts(problem: definitions.Problem, change: dict) -> None:
-    """Change one member set, or all member sets of one class."""
-    if 'class' in change:
+    """Change one member set, or several."""
+    if 'min_counts' in change:
         counts = dict(change['min_counts'])
     else:
         path = definitions.join(change['at'], change['members'])

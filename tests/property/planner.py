@@ -7,7 +7,7 @@ from nova_groupext.solver import bounds
 from nova_groupext.solver import tuning
 from nova_groupext.solver.bounds import fixed
 from nova_groupext.solver.exact import feasibility
-from nova_groupext.solver.explain import sentences
+from nova_groupext.solver.explain import conflict_summary
 from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import time_budget
 from nova_groupext.solver.proofs import capacity_relaxation
@@ -35,7 +35,8 @@ def bound(problem: dict) -> list[dict] | None:
     found = bounds.prove_infeasible(parsed)
     if found is None:
         return None
-    return [sentences.item(parsed, each) for each in sorted(found, key=repr)]
+    items, _ = conflict_summary.of(parsed, sorted(found, key=repr))
+    return items
 
 
 def has_plan(problem: dict) -> bool:

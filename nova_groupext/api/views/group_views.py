@@ -20,7 +20,7 @@ from nova_groupext.objects.plan import VRTPlan
 
 COLLECTION = 'os-vrt-groups'
 
-CONFLICT = ('kind', 'at', 'policy', 'members', 'code', 'text')
+CONFLICT = ('kind', 'at', 'policy', 'members', 'subtree', 'code', 'text')
 REASON = ('code', 'text')
 RELAXATION = ('change', 'text')
 # Without ``class``: classes are internal to the planner.

@@ -3,7 +3,8 @@
 
 ``minimal_conflict`` finds few assumptions (policies, required members) without
 a plan, ``reasons`` the obstacle and ``relax`` the changes that help; these
-three query ``feasibility_oracle``. ``sentences`` words the results.
+three query ``feasibility_oracle``. ``conflict_summary`` and ``sentences`` word
+the results.
 """
 
 from collections.abc import Collection
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 import dataclasses
 
 from nova_groupext.solver import tuning
+from nova_groupext.solver.explain import conflict_summary
 from nova_groupext.solver.explain import feasibility_oracle
 from nova_groupext.solver.explain import minimal_conflict
 from nova_groupext.solver.explain import reasons
@@ -42,13 +44,11 @@ def refusals(
         oracle, assumed or assumptions.of_problem(problem)
     )
     code = reasons.find(oracle, conflict)
+    items, are_single = conflict_summary.of(problem, conflict.assumed)
     refusal = answers.Refusal(
-        conflict=[sentences.item(problem, each) for each in conflict.assumed],
-        minimal=conflict.is_minimal,
-        reason={
-            'code': code,
-            'text': sentences.reason(problem, conflict.assumed, code),
-        },
+        conflict=items,
+        minimal=conflict.is_minimal and are_single,
+        reason={'code': code, 'text': sentences.reason(items, code)},
         relaxations=[],
         is_cut_short=True,
     )

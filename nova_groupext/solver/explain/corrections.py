@@ -5,6 +5,7 @@ A relaxation yields the changed problem, its entry in the answer file, and the
 text that follows "fits".
 """
 
+from collections.abc import Mapping
 import dataclasses
 from typing import NamedTuple
 
@@ -23,12 +24,26 @@ class MinCount(NamedTuple):
     number: int
 
 
+class Minimum(NamedTuple):
+    """Member sets whose minimums fall as one change.
+
+    :ivar class_name: class of several member sets; None for different ones
+    """
+
+    paths: tuple[Path, ...]
+    class_name: str | None = None
+
+
 @dataclasses.dataclass(frozen=True)
 class Relaxation:
-    """Strict policies that become soft, and lower minimums of member sets."""
+    """Strict policies that become soft, and lower minimums of member sets.
+
+    :ivar joint: minimums of several member sets that are one change each
+    """
 
     softened: tuple[assumptions.PolicyAssumption, ...] = ()
     min_counts: tuple[MinCount, ...] = ()
+    joint: tuple[Minimum, ...] = ()
 
     def apply(self, problem: problems.Problem) -> problems.Problem:
         """Return the changed problem."""
@@ -58,7 +73,7 @@ class Relaxation:
         """Return how many fewer members are required."""
         return sum(
             member_set.min_count - number
-            for member_set, number in self._member_sets(problem)
+            for member_set, number in self._changed(_by_path(problem))
         )
 
     def to_dict(self, problem: problems.Problem) -> answer_parts.Change:
@@ -72,24 +87,37 @@ class Relaxation:
             }
             for policy in self.softened
         ]
+        parts += map(self._joint_change, self.joint)
         parts += [
             {
                 'at': member_set.node,
                 'members': member_set.name,
                 'min_count': number,
             }
-            for member_set, number in self._member_sets(problem)
+            for member_set, number in self._single(problem)
         ]
         return parts[0] if len(parts) == 1 else {'together': parts}
 
+    def _joint_change(self, minimum: Minimum) -> answer_parts.JointMinimum:
+        min_counts = dict(self.min_counts)
+        change: answer_parts.JointMinimum = {
+            'min_counts': {path: min_counts[path] for path in minimum.paths}
+        }
+        if minimum.class_name is not None:
+            change['class'] = minimum.class_name
+        return change
+
     def text(self, problem: problems.Problem) -> str:
         """Return the relaxation in words."""
-        member_sets = [
-            (sentences.part(member_set, number), number)
-            for member_set, number in self._member_sets(problem)
+        phrases = [
+            *(self._joint_phrase(problem, each) for each in self.joint),
+            *(
+                (sentences.part(member_set, number), number)
+                for member_set, number in self._single(problem)
+            ),
         ]
-        kept = [text for text, number in member_sets if number]
-        omitted = [text for text, number in member_sets if not number]
+        kept = [text for text, number in phrases if number]
+        omitted = [text for text, number in phrases if not number]
         clauses = [f'with {sentences.join_list(kept)}'] if kept else []
         if omitted:
             clauses.append(f'without {sentences.join_list(omitted)}')
@@ -103,14 +131,36 @@ class Relaxation:
             parts.append(f'if {sentences.join_list(policies)} {verb} soft')
         return ' '.join(parts)
 
-    def _member_sets(
+    def _joint_phrase(
+        self, problem: problems.Problem, minimum: Minimum
+    ) -> tuple[str, int]:
+        """Return a phrase for several member sets, and the number required.
+
+        Owners do not know the names of classes.
+        """
+        min_counts, member_sets = dict(self.min_counts), _by_path(problem)
+        kept = sum(min_counts[path] for path in minimum.paths)
+        count = sum(member_sets[path].count for path in minimum.paths)
+        like = f' like {minimum.paths[0]}' if minimum.class_name else ''
+        if kept:
+            return f'{kept} of {count} members{like}', kept
+        return f'any members{like}' if like else f'{count} members', kept
+
+    def _single(
         self, problem: problems.Problem
     ) -> list[tuple[topology.MemberSet, int]]:
+        """Return the member sets that are changes of their own."""
+        joint = {path for minimum in self.joint for path in minimum.paths}
+        return [
+            (member_set, number)
+            for member_set, number in self._changed(_by_path(problem))
+            if member_set.path not in joint
+        ]
+
+    def _changed(
+        self, member_sets: Mapping[Path, topology.MemberSet]
+    ) -> list[tuple[topology.MemberSet, int]]:
         """Return the member sets whose minimums change, and the new ones."""
-        member_sets = {
-            member_set.path: member_set
-            for member_set in problem.topology.member_sets
-        }
         return [
             (member_sets[path], number)
             for path, number in self.min_counts
@@ -118,27 +168,8 @@ class Relaxation:
         ]
 
 
-class ClassRelaxation(Relaxation):
-    """Lower minimums of several member sets of one member class."""
-
-    def to_dict(self, problem: problems.Problem) -> answer_parts.ClassChange:
-        """Return the relaxation in the format of the answer file."""
-        member_sets = {
-            member_set.path: member_set
-            for member_set in problem.topology.member_sets
-        }
-        name = member_sets[self.min_counts[0].path].spec['class']
-        return {'class': name, 'min_counts': dict(self.min_counts)}
-
-    def text(self, problem: problems.Problem) -> str:
-        """Return the text, without the class name: owners do not know it."""
-        member_sets = {
-            member_set.path: member_set
-            for member_set in problem.topology.member_sets
-        }
-        first, _number = self.min_counts[0]
-        kept = sum(number for _, number in self.min_counts)
-        if not kept:
-            return f'without any members like {first}'
-        count = sum(member_sets[path].count for path, _ in self.min_counts)
-        return f'with {kept} of {count} members like {first}'
+def _by_path(problem: problems.Problem) -> dict[Path, topology.MemberSet]:
+    return {
+        member_set.path: member_set
+        for member_set in problem.topology.member_sets
+    }

@@ -2,12 +2,15 @@
 """Search for relaxations that lower minimums of member sets the least."""
 
 from collections.abc import Callable
+from collections.abc import Iterator
 import dataclasses
+import itertools
 
 from nova_groupext.solver import bounds
-from nova_groupext.solver.aliases import Path
+from nova_groupext.solver import tuning
 from nova_groupext.solver.explain import relaxed_plans
 from nova_groupext.solver.explain.corrections import MinCount
+from nova_groupext.solver.explain.corrections import Minimum
 from nova_groupext.solver.explain.corrections import Relaxation
 from nova_groupext.solver.explain.feasibility_oracle import Oracle
 from nova_groupext.solver.model import assumptions
@@ -30,7 +33,7 @@ class MinimumSearch:
     ) -> None:
         self.conflicts = conflicts
         self.found: dict[
-            tuple[tuple[Path, ...], tuple[PolicyAssumption, ...]],
+            tuple[tuple[Minimum, ...], tuple[PolicyAssumption, ...]],
             Relaxation | None,
         ] = {}
         self._oracle = oracle
@@ -43,54 +46,76 @@ class MinimumSearch:
 
     def omit_fewest(
         self,
-        paths: tuple[Path, ...],
-        kind: type[Relaxation] = Relaxation,
+        lowered: tuple[Minimum, ...],
         softened: tuple[PolicyAssumption, ...] = (),
     ) -> Relaxation | None:
-        """Return the relaxation of member sets that omits fewest, or None.
+        """Return the relaxation of minimums that omits fewest, or None.
 
         All minimums fall in proportion; with more effort, each then rises.
 
         :param softened: policies that become soft as well
         """
-        required = [(path, self._min_counts[path]) for path in paths]
+        required = [(each, self._required(each)) for each in lowered]
         total = sum(number for _, number in required)
+        joint = tuple(each for each in lowered if len(each.paths) > 1)
 
         def lower(kept: int) -> Relaxation:
-            min_counts = (
-                MinCount(path, n * kept // total) for path, n in required
-            )
-            return kind(softened, tuple(min_counts))
+            min_counts = [
+                min_count
+                for each, number in required
+                for min_count in self._divide(each, number * kept // total)
+            ]
+            return Relaxation(softened, tuple(min_counts), joint)
 
         best = self._bisect(lower, total)
         is_local = self._plans.effort == relaxed_plans.LOCAL
-        if best is not None and len(paths) > 1 and not is_local:
+        if best is not None and not is_local and len(_separate(best)) > 1:
             best = self.raise_minimums(best)
         # A higher effort level may do worse, because its queries have another
         # order.
-        key = paths, softened
+        key = lowered, softened
         candidates = [
             each for each in (self.found.get(key), best) if each is not None
         ]
         self.found[key] = min(candidates, key=self.loss, default=None)
         return self.found[key]
 
+    def _required(self, minimum: Minimum) -> int:
+        return sum(self._min_counts[path] for path in minimum.paths)
+
+    def _divide(self, minimum: Minimum, kept: int) -> Iterator[MinCount]:
+        """Divide a number of members among member sets, in proportion."""
+        total = self._required(minimum)
+        sizes = [self._min_counts[path] for path in minimum.paths]
+        ends = [end * kept // total for end in itertools.accumulate(sizes)]
+        for path, (start, end) in zip(
+            minimum.paths, itertools.pairwise([0, *ends]), strict=True
+        ):
+            yield MinCount(path, end - start)
+
     def raise_minimums(self, relaxation: Relaxation) -> Relaxation:
-        """Return a relaxation with the highest minimums, set by set."""
-        for index in range(len(relaxation.min_counts)):
-            relaxation = self._raise_minimum(relaxation, index)
+        """Return a relaxation with the highest minimums, one after the other.
+
+        Of many member sets, those that are one change rise together.
+        """
+        for minimum in _separate(relaxation):
+            relaxation = self._raise_minimum(relaxation, minimum)
         return relaxation
 
-    def _raise_minimum(self, relaxation: Relaxation, index: int) -> Relaxation:
-        path, low = relaxation.min_counts[index]
-        before = relaxation.min_counts[:index]
-        after = relaxation.min_counts[index + 1 :]
+    def _raise_minimum(
+        self, relaxation: Relaxation, minimum: Minimum
+    ) -> Relaxation:
+        min_counts = dict(relaxation.min_counts)
+        low = sum(min_counts[path] for path in minimum.paths)
 
         def raised(more: int) -> Relaxation:
-            min_counts = (*before, MinCount(path, low + more), *after)
-            return dataclasses.replace(relaxation, min_counts=min_counts)
+            changed = min_counts | dict(self._divide(minimum, low + more))
+            return dataclasses.replace(
+                relaxation,
+                min_counts=tuple(map(MinCount._make, changed.items())),
+            )
 
-        end = self._min_counts[path] - low + 1
+        end = self._required(minimum) - low + 1
         return self._find_largest(raised, end, relaxation)
 
     def _bisect(
@@ -149,3 +174,13 @@ class MinimumSearch:
         """Return a sort key by which less intrusive relaxations come first."""
         lost_members = relaxation.lost_members(self._problem)
         return lost_members, relaxation.min_counts
+
+
+def _separate(relaxation: Relaxation) -> list[Minimum]:
+    """Return the minimums of a relaxation that rise one after the other."""
+    single = [Minimum((path,)) for path, _ in relaxation.min_counts]
+    if len(single) <= tuning.MAX_RAISED_SETS:
+        return single
+    joint = {path for each in relaxation.joint for path in each.paths}
+    single = [each for each in single if each.paths[0] not in joint]
+    return [*relaxation.joint, *single]

@@ -9,10 +9,10 @@ helps, the problem has several conflicts, and one relaxation of each is made.
 import collections
 from collections.abc import Callable
 from collections.abc import Collection
+from collections.abc import Iterable
 from collections.abc import Sequence
 import itertools
 import math
-from typing import NamedTuple
 from typing import TypeVar
 
 from nova_groupext.solver import tuning
@@ -20,24 +20,18 @@ from nova_groupext.solver.aliases import Path
 from nova_groupext.solver.explain import minimal_conflict
 from nova_groupext.solver.explain import minimums
 from nova_groupext.solver.explain import relaxed_plans
-from nova_groupext.solver.explain.corrections import ClassRelaxation
 from nova_groupext.solver.explain.corrections import MinCount
+from nova_groupext.solver.explain.corrections import Minimum
 from nova_groupext.solver.explain.corrections import Relaxation
 from nova_groupext.solver.explain.feasibility_oracle import Oracle
 from nova_groupext.solver.model import answer_parts
 from nova_groupext.solver.model import assumptions
-from nova_groupext.solver.model import problems
 from nova_groupext.solver.model.assumptions import Assumption
 from nova_groupext.solver.model.assumptions import MemberAssumption
 from nova_groupext.solver.model.assumptions import PolicyAssumption
 
-
-class _Lowering(NamedTuple):
-    """Member sets whose minimums fall together."""
-
-    paths: tuple[Path, ...]
-    kind: type[Relaxation]
-
+# Limit on changes of one relaxation; more are no help to an owner.
+_MAX_CHANGES = 3
 
 _Selected = TypeVar('_Selected', bound=Assumption)
 
@@ -120,38 +114,40 @@ class _Search:
     ) -> list[Relaxation]:
         """Return relaxations that omit members of a conflict, fewest first."""
         paths = _paths(assumed)
-        single = [
-            _Lowering((path,), Relaxation)
-            for path in paths[: tuning.MAX_MEMBER_SETS]
+        single: list[tuple[Minimum, ...]] = [
+            (Minimum((path,)),) for path in paths[: tuning.MAX_MEMBER_SETS]
         ]
-        joint = [
-            _Lowering(same_class, ClassRelaxation)
-            for same_class in self._by_class(assumed)
+        by_class = self._by_class(self._with_same_class(paths))
+        joint: list[tuple[Minimum, ...]] = [
+            (each,) for each in by_class if len(each.paths) > 1
         ]
-        if len(paths) > 1 and all(len(each) < len(paths) for each, _ in joint):
-            joint.append(_Lowering(tuple(paths), Relaxation))
+        if len(by_class) > 1:
+            joint.append(self._joint(paths))
         # If only joint relaxations have helped so far, they come first.
         helpful = {
             key for (key, _), best in self._minimums.found.items() if best
         }
-        has_single = any(key in helpful for key, _ in single)
-        is_single_first = not helpful or has_single
-        for key, kind in single + joint if is_single_first else joint + single:
-            self._minimums.omit_fewest(key, kind)
-        lowered = (self._minimums.found[key, ()] for key, _ in single)
+        is_single_first = not helpful or not helpful.isdisjoint(single)
+        for key in single + joint if is_single_first else joint + single:
+            self._minimums.omit_fewest(key)
+        lowered = (self._minimums.found[key, ()] for key in single)
         found = [relaxation for relaxation in lowered if relaxation]
         fewest = min(
             (each.lost_members(self._problem) for each in found),
             default=math.inf,
         )
-        for key, _ in joint:
+        for key in joint:
             relaxation = self._minimums.found[key, ()]
             if relaxation and relaxation.lost_members(self._problem) < fewest:
                 found.append(relaxation)
         return sorted(found, key=self._minimums.loss)
 
     def _find_combined(self) -> list[Relaxation]:
-        return self._soften_all() + self._lower_all() or self._relax_all()
+        return (
+            self._soften_all() + self._lower_all()
+            or self._relax_all()
+            or self._lower_everything()
+        )
 
     def find_from_partial_plan(self) -> list[Relaxation]:
         """Return a relaxation from the best partial plan, if it helps."""
@@ -169,7 +165,10 @@ class _Search:
             if placed[path] < member_set.min_count
         )
         self._plans.use(plan)
-        relaxation = Relaxation(min_counts=min_counts)
+        joint = self._joint([path for path, _ in min_counts])
+        relaxation = Relaxation(
+            (), min_counts, tuple(e for e in joint if len(e.paths) > 1)
+        )
         if not self._helps(relaxation):
             return []
         return [self._minimums.raise_minimums(relaxation)]
@@ -177,7 +176,7 @@ class _Search:
     def _soften_all(self) -> list[Relaxation]:
         """Return combinations of one soft policy per conflict, else all."""
         conflicts = self._conflicts(_policies)
-        if not conflicts:
+        if not 0 < len(conflicts) <= _MAX_CHANGES:
             return []
         combinations = [
             Relaxation(softened=policies)
@@ -185,9 +184,10 @@ class _Search:
                 itertools.product(*conflicts), tuning.MAX_COMBINATIONS
             )
         ]
-        union = Relaxation(softened=tuple(itertools.chain(*conflicts)))
+        union = tuple(itertools.chain(*conflicts))
+        unions = [Relaxation(union)] if len(union) <= _MAX_CHANGES else []
         return list(filter(self._helps, combinations)) or list(
-            filter(self._helps, [union])
+            filter(self._helps, unions)
         )
 
     def _lower_all(self) -> list[Relaxation]:
@@ -202,16 +202,27 @@ class _Search:
             )
         )
 
+    def _lower_everything(self) -> list[Relaxation]:
+        """Return a relaxation that omits members of any member sets.
+
+        It helps where there are more conflicts than can be found.
+        """
+        paths = _paths(assumptions.of_problem(self._problem))
+        if len(paths) <= _MAX_CHANGES:
+            return []
+        relaxation = self._minimums.omit_fewest(self._joint(paths))
+        return [relaxation] if relaxation else []
+
     def _relax_union(
         self, conflicts: Collection[Collection[Assumption]]
     ) -> list[Relaxation]:
         """Return one relaxation of the assumptions of several conflicts."""
         assumed = list(itertools.chain(*conflicts))
-        if not assumed:
+        policies = tuple(_policies(assumed))
+        lowered = self._joint(_paths(assumed), _MAX_CHANGES - len(policies))
+        if not 0 < len(lowered) + len(policies) <= _MAX_CHANGES:
             return []
-        relaxation = self._minimums.omit_fewest(
-            tuple(_paths(assumed)), softened=tuple(_policies(assumed))
-        )
+        relaxation = self._minimums.omit_fewest(lowered, policies)
         return [relaxation] if relaxation else []
 
     def _conflicts(
@@ -241,14 +252,48 @@ class _Search:
             rest = [each for each in rest if each not in selected]
         return []
 
-    def _by_class(
-        self, assumed: Collection[Assumption]
-    ) -> list[tuple[Path, ...]]:
-        """Return the conflict's member sets, by shared class."""
-        groups = collections.defaultdict[problems.ClassName, list[Path]](list)
-        for path in _paths(assumed):
+    def _by_class(self, paths: Iterable[Path]) -> list[Minimum]:
+        """Return the minimums of member sets, by class."""
+        groups = collections.defaultdict[str, list[Path]](list)
+        for path in paths:
             groups[self._member_sets[path].spec['class']].append(path)
-        return [tuple(paths) for paths in groups.values() if len(paths) > 1]
+        return [
+            Minimum(tuple(same), name if len(same) > 1 else None)
+            for name, same in groups.items()
+        ]
+
+    def _joint(
+        self, paths: Sequence[Path], max_changes: int = _MAX_CHANGES
+    ) -> tuple[Minimum, ...]:
+        """Return the minimums of member sets, as few changes.
+
+        They are one by one if these are few, else by class or all together.
+        """
+        if not paths:
+            return ()
+        single = [Minimum((path,)) for path in paths]
+        if len(single) <= max_changes:
+            return tuple(single)
+        by_class = self._by_class(self._with_same_class(paths))
+        if len(by_class) <= max_changes:
+            return tuple(by_class)
+        return (Minimum(tuple(self._with_same_class(paths))),)
+
+    def _with_same_class(self, paths: Sequence[Path]) -> Sequence[Path]:
+        """Return many member sets with all others of their classes.
+
+        An owner rather hears how many members of a class fit than how many of
+        those in the conflict.
+        """
+        if len(paths) <= tuning.MAX_RAISED_SETS:
+            return paths
+        names = {self._member_sets[path].spec['class'] for path in paths}
+        return [
+            path
+            for path, member_set in self._member_sets.items()
+            if member_set.spec['class'] in names
+            and assumptions.count_required(self._problem, member_set)
+        ]
 
     def _count_covered(self, relaxation: Relaxation) -> int:
         """Return how many members the policies of a relaxation cover."""

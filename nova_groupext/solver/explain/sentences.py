@@ -8,37 +8,27 @@ amount or class.
 from collections.abc import Iterable
 from collections.abc import Sequence
 
+from nova_groupext.solver.aliases import Level
+from nova_groupext.solver.aliases import Path
 from nova_groupext.solver.explain import reasons
 from nova_groupext.solver.language import topology
 from nova_groupext.solver.model import answer_parts
 from nova_groupext.solver.model import assumptions
 from nova_groupext.solver.model import problems
-from nova_groupext.solver.model import violations
 
 # Limit on listed names.
 _MAX_NAMES = 5
 
 
-def item(
-    problem: problems.Problem, assumption: assumptions.Assumption
-) -> answer_parts.ConflictItem:
-    """Return an assumption as an item of the answer's conflict."""
-    if isinstance(assumption, assumptions.PolicyAssumption):
-        return {
-            'kind': 'policy',
-            'at': assumption.at,
-            'policy': {'type': assumption.type, 'scope': assumption.scope},
-            'code': violations.code(assumption.type),
-            'text': phrase(problem, assumption),
-        }
-    member_set = _member_set(problem, assumption)
-    return {
-        'kind': 'members',
-        'at': member_set.node,
-        'members': member_set.name,
-        'code': 'vrt.members',
-        'text': phrase(problem, assumption),
-    }
+def member_set(
+    problem: problems.Problem, assumption: assumptions.MemberAssumption
+) -> topology.MemberSet:
+    """Return the member set of an assumption."""
+    return next(
+        each
+        for each in problem.topology.member_sets
+        if each.path == assumption.path
+    )
 
 
 def phrase(
@@ -46,14 +36,44 @@ def phrase(
 ) -> str:
     """Return a noun phrase for an assumption."""
     if isinstance(assumption, assumptions.PolicyAssumption):
-        noun = next(
-            policy.noun
-            for policy in problem.topology.policies
-            if policy.type == assumption.type
-        )
+        noun = _noun(problem, assumption.type)
         return f'{assumption.scope} {noun} {_target(problem, assumption)}'
-    member_set = _member_set(problem, assumption)
-    return f'{_number(member_set)}{name(member_set)}'
+    required = member_set(problem, assumption)
+    return f'{_number(required)}{name(required)}'
+
+
+def members_in(problem: problems.Problem, at: Path) -> str:
+    """Return a phrase for the required members of a subtree."""
+    inside = [
+        each
+        for each in problem.topology.member_sets
+        if each.min_count and is_in(each.node, at)
+    ]
+    count = sum(each.count for each in inside)
+    least = sum(each.min_count for each in inside)
+    number = count if least == count else f'at least {least} of {count}'
+    return f'{number} members {_of_node(at)}'
+
+
+def policies_in(
+    problem: problems.Problem, at: Path, kind: str, scope: Level
+) -> str:
+    """Return a phrase for the policies of one type in a subtree."""
+    where = f'in {at}' if at else 'in the group'
+    return f'{scope} {_noun(problem, kind)} of all parts {where}'
+
+
+def is_in(path: Path, subtree: Path) -> bool:
+    """Check whether a path is in a subtree, '' for the whole group."""
+    return not subtree or f'{path}/'.startswith(f'{subtree}/')
+
+
+def _noun(problem: problems.Problem, kind: str) -> str:
+    return next(p.noun for p in problem.topology.policies if p.type == kind)
+
+
+def _of_node(at: Path) -> str:
+    return f'of {at}' if at else 'of the group'
 
 
 def name(member_set: topology.MemberSet) -> str:
@@ -91,18 +111,13 @@ def join_list(texts: Sequence[str]) -> str:
     return f'{", ".join(texts[:-1])} and {texts[-1]}'
 
 
-def reason(
-    problem: problems.Problem,
-    assumed: Iterable[assumptions.Assumption],
-    code: str,
-) -> str:
+def reason(conflict: Iterable[answer_parts.ConflictItem], code: str) -> str:
     """Return one sentence on why a conflict has no plan."""
     policies: list[str] = []
     members: list[str] = []
-    for each in assumed:
-        is_policy = isinstance(each, assumptions.PolicyAssumption)
-        phrases = policies if is_policy else members
-        phrases.append(phrase(problem, each))
+    for each in conflict:
+        phrases = policies if each['kind'] == 'policy' else members
+        phrases.append(each['text'])
     subject = join_list(members) or 'the group'
     condition = f' with the {join_list(policies)}' if policies else ''
     if code == reasons.PINNED and not members:
@@ -133,16 +148,6 @@ _SENTENCES = {
 }
 
 
-def _member_set(
-    problem: problems.Problem, assumption: assumptions.MemberAssumption
-) -> topology.MemberSet:
-    return next(
-        member_set
-        for member_set in problem.topology.member_sets
-        if member_set.path == assumption.path
-    )
-
-
 def _number(member_set: topology.MemberSet) -> str:
     if not is_counted(member_set):
         return ''
@@ -160,7 +165,7 @@ def _target(
             problem, assumption, relationship
         ):
             return f'between {join_list(relationship.between)}'
-    return f'of {assumption.at}' if assumption.at else 'of the group'
+    return _of_node(assumption.at)
 
 
 def _is_on(

@@ -42,21 +42,30 @@ class PolicyCost(TypedDict):
 
 
 class PolicyConflict(TypedDict):
-    """Strict policies in a conflict."""
+    """Strict policies in a conflict.
+
+    - subtree: True for all of them at and below ``at``
+    """
 
     kind: Literal['policy']
     at: Path
     policy: PolicyId
+    subtree: NotRequired[bool]
     code: str
     text: NotRequired[str]
 
 
 class MembersConflict(TypedDict):
-    """Required members in a conflict: a member set of the node ``at``."""
+    """Required members in a conflict: a member set of the node ``at``.
+
+    - members: name of the set
+    - subtree: True, instead of a name, for all member sets at and below ``at``
+    """
 
     kind: Literal['members']
     at: Path
-    members: str
+    members: NotRequired[str]
+    subtree: NotRequired[bool]
     code: str
     text: NotRequired[str]
 
@@ -91,17 +100,17 @@ class MembersChange(TypedDict):
 
 
 # A keyword cannot be the name of an attribute.
-_Class = TypedDict('_Class', {'class': str})
+_Class = TypedDict('_Class', {'class': NotRequired[str]})
 
 
 @final
-class ClassChange(_Class):
-    """Lower minimums of the member sets of a class."""
+class JointMinimum(_Class):
+    """Lower minimums of several member sets, of a class or different ones."""
 
     min_counts: dict[Path, int]
 
 
-SingleChange: TypeAlias = PolicyChange | MembersChange | ClassChange
+SingleChange: TypeAlias = PolicyChange | MembersChange | JointMinimum
 
 
 @final
@@ -112,7 +121,7 @@ class JointChange(TypedDict):
 
 
 # mypy narrows a union by a key only if no part of it is an alias of a union.
-Change: TypeAlias = PolicyChange | MembersChange | ClassChange | JointChange
+Change: TypeAlias = PolicyChange | MembersChange | JointMinimum | JointChange
 
 
 class RelaxationEntry(TypedDict):

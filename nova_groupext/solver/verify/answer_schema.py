@@ -61,17 +61,22 @@ _CONFLICT_ITEMS = {
         kind=_TEXT,
         at=_TEXT,
         policy=_POLICY,
+        subtree={'const': True},
         code=_TEXT,
         text=_TEXT,
     ),
-    'members': _object(
-        ['kind', 'at', 'members', 'code'],
-        kind=_TEXT,
-        at=_TEXT,
-        members=_TEXT,
-        code=_TEXT,
-        text=_TEXT,
-    ),
+    'members': {
+        **_object(
+            ['kind', 'at', 'code'],
+            kind=_TEXT,
+            at=_TEXT,
+            members=_TEXT,
+            subtree={'const': True},
+            code=_TEXT,
+            text=_TEXT,
+        ),
+        'oneOf': [{'required': ['members']}, {'required': ['subtree']}],
+    },
 }
 _ANY_CONFLICT_ITEM: Schema = {
     'type': 'object',
@@ -97,7 +102,7 @@ _RELAXATION_CHANGES = {
         min_count=_MIN_COUNT,
     ),
     'min_counts': _object(
-        ['class', 'min_counts'],
+        ['min_counts'],
         **{'class': _TEXT},
         min_counts={'type': 'object', 'additionalProperties': _MIN_COUNT},
     ),

@@ -4,10 +4,10 @@
 Each check solves a problem of its own, derived from the text of the answer.
 """
 
-from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Iterator
 import dataclasses
+import itertools
 
 from nova_groupext.solver import tuning
 from nova_groupext.solver.aliases import Path
@@ -38,9 +38,9 @@ def findings(
     yield from mismatches
     if mismatches:
         return
-    conflict = [_assumption(item) for item in answer.conflict]
+    conflict = [_assumptions(problem, item) for item in answer.conflict]
     yield from _check_infeasible(
-        _restrict_to(problem, conflict),
+        _restrict_to(problem, itertools.chain(*conflict)),
         budget,
         '$.conflict',
         'does not prevent a plan',
@@ -49,7 +49,7 @@ def findings(
         for number in range(len(conflict)):
             others = conflict[:number] + conflict[number + 1 :]
             yield from _check_feasible(
-                _restrict_to(problem, others),
+                _restrict_to(problem, itertools.chain(*others)),
                 budget,
                 f'$.conflict[{number}]',
                 'is not needed, so the conflict is not minimal',
@@ -110,9 +110,10 @@ def _find(
 
 
 def _restrict_to(
-    problem: problems.Problem, conflict: Collection[assumptions.Assumption]
+    problem: problems.Problem, assumed: Iterable[assumptions.Assumption]
 ) -> problems.Problem:
     """Return the problem with only the assumptions of a conflict."""
+    conflict = frozenset(assumed)
     member_sets = [
         member_set
         if assumptions.MemberAssumption(member_set.path) in conflict
@@ -187,7 +188,7 @@ def _conflict_mismatches(
         yield Finding('$.conflict', 'must not be empty')
     for number, item in enumerate(answer.conflict):
         where = f'$.conflict[{number}]'
-        yield from _mismatches(problem, [_assumption(item)], where)
+        yield from _mismatches(problem, _assumptions(problem, item), where)
         code = violations.code(
             item['policy']['type'] if item['kind'] == 'policy' else 'members'
         )
@@ -232,16 +233,34 @@ def _strict(problem: problems.Problem) -> list[base.Policy]:
     return [policy for policy in problem.topology.policies if policy.strict]
 
 
-def _assumption(item: answer_parts.ConflictItem) -> assumptions.Assumption:
-    """Return the assumption that an item of a conflict names."""
+def _assumptions(
+    problem: problems.Problem, item: answer_parts.ConflictItem
+) -> list[assumptions.Assumption]:
+    """Return the assumptions that an item of a conflict names."""
     if item['kind'] == 'policy':
         policy = item['policy']
-        return assumptions.PolicyAssumption(
+        named = assumptions.PolicyAssumption(
             item['at'], policy['type'], policy['scope']
         )
-    return assumptions.MemberAssumption(
-        paths.join(item['at'], item['members'])
-    )
+        if 'subtree' not in item:
+            return [named]
+        return [
+            each
+            for each in map(assumptions.of_policy, _strict(problem))
+            if each[1:] == named[1:] and _is_in(each.at, item['at'])
+        ]
+    if 'subtree' not in item:
+        path = paths.join(item['at'], item['members'])
+        return [assumptions.MemberAssumption(path)]
+    return [
+        assumptions.MemberAssumption(member_set.path)
+        for member_set in problem.topology.member_sets
+        if _is_in(member_set.node, item['at'])
+    ]
+
+
+def _is_in(path: Path, subtree: Path) -> bool:
+    return not subtree or f'{path}/'.startswith(f'{subtree}/')
 
 
 def _parts(change: answer_parts.Change) -> list[answer_parts.SingleChange]:

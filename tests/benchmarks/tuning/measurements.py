@@ -354,6 +354,9 @@ MEASUREMENTS = {
     'MAX_MEMBER_SETS': Measurement(
         tuple(Solve(('member_sets', n), 4) for n in (8, 15, 30))
     ),
+    'MAX_RAISED_SETS': Measurement(
+        tuple(Solve(('member_sets', n), 4) for n in (8, 15, 30))
+    ),
     'BASE_SHARE': Measurement(_REFUSED),
     'ATTEMPT_SHARE': Measurement(_REFUSED),
     'MAX_OTHERS': Measurement(_REFUSED),

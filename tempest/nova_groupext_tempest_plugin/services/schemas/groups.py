@@ -63,10 +63,11 @@ _CONFLICT = shapes.closed(
         'at': {'type': 'string'},
         'policy': _POLICY_NAME,
         'members': shapes.TEXT,
+        'subtree': shapes.BOOLEAN,
         'code': shapes.TEXT,
         'text': shapes.TEXT,
     },
-    optional=('policy', 'members'),
+    optional=('policy', 'members', 'subtree'),
 )
 
 

@@ -117,6 +117,46 @@ class TestRelaxations(base.BaseTestCase):
             {'two': {'request': {'VCPU': 2}}},
         )
 
+    def offered_for_many(self, hosts, sizes):
+        """Return relaxations of 16 member sets of classes of these sizes."""
+        classes = {f'c{n}': {'request': {'VCPU': n}} for n in sizes}
+        members = {
+            f'm{n:02}': {'class': f'c{sizes[n % len(sizes)]}', 'count': 2}
+            for n in range(16)
+        }
+        return relaxations_of(hosts, {'members': members}, classes)
+
+    def test_number_of_a_class_that_fits_is_offered_for_many_sets(self):
+        offered = self.offered_for_many(racks(a=(8, 8, 8)), [1])
+
+        self.assertEqual(['fits with 24 of 32 members like m00'], [*offered])
+        [change] = offered.values()
+        self.assertEqual('c1', change['class'])
+        self.assertEqual(24, sum(change['min_counts'].values()))
+        self.assertEqual({1, 2}, set(change['min_counts'].values()))
+
+    def test_numbers_of_three_classes_that_fit_are_offered_together(self):
+        offered = self.offered_for_many(racks(a=(4,)), [2, 3, 4])
+
+        [change] = offered.values()
+        self.assertEqual(
+            ['c2', 'c3', 'c4'], [part['class'] for part in change['together']]
+        )
+
+    def test_number_of_the_group_that_fits_is_offered_for_many_classes(self):
+        offered = self.offered_for_many(racks(a=(6,)), [2, 3, 4, 5])
+
+        [[text, change]] = offered.items()
+        self.assertRegex(text, r'^fits with \d of 32 members$')
+        self.assertEqual(['min_counts'], [*change])
+
+    def test_changes_of_more_than_three_parts_are_not_offered(self):
+        below = {f'g{n}': group([AFFINITY], w=3) for n in range(4)}
+        for text, change in relaxations_of(
+            racks(**{f'r{n}': (2,) for n in range(6)}), group(groups=below)
+        ).items():
+            self.assertLessEqual(len(change.get('together', [0])), 3, text)
+
     def test_joint_changes_are_offered_if_single_ones_do_not_help(self):
         self.assertOffered(
             {

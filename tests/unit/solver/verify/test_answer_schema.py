@@ -72,6 +72,13 @@ class TestParse(base.BaseTestCase):
             ('$.conflict[0].kind', REFUSED, ['conflict', 0, 'kind'], 'host'),
             ('$.conflict[0].policy', REFUSED, ['conflict', 0, 'policy'], 't'),
             ('$.conflict[1].members', REFUSED, ['conflict', 1, 'members'], 1),
+            ('$.conflict[1]', REFUSED, ['conflict', 1, 'subtree'], True),
+            (
+                '$.conflict[1]',
+                REFUSED,
+                ['conflict', 1],
+                {'kind': 'members', 'at': '', 'code': 'vrt.members'},
+            ),
             ('$.relaxations[0].text', REFUSED, ['relaxations', 0, 'text'], 1),
             (
                 '$.relaxations[0].change',

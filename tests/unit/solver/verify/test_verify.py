@@ -202,6 +202,19 @@ class TestRefused(base.BaseTestCase):
         for item in right(REFUSED)['conflict']:
             self.assertIn('$.conflict', self._found(['conflict'], [item]))
 
+    def test_items_of_subtrees_name_all_inside(self):
+        policy, members = right(REFUSED)['conflict']
+        policy['subtree'] = True
+        everything = {'kind': 'members', 'code': 'vrt.members'}
+        everything['subtree'] = True
+        for at, expected in (('', []), ('in', []), ('i', ['$.conflict'])):
+            for items in (
+                [{**policy, 'at': at}, members],
+                [policy, {**everything, 'at': at}],
+            ):
+                raw = {**right(REFUSED), 'conflict': items, 'minimal': False}
+                self.assertEqual(expected, error_paths(REFUSED, raw))
+
     def test_false_claim_of_minimality_is_a_fault(self):
         item = {'kind': 'members', 'at': '', 'members': 'q'}
         raw = right(REFUSED)
@@ -231,6 +244,7 @@ class TestRefused(base.BaseTestCase):
             (True, {**fewer, 'min_count': 3}),
             (False, {**fewer, 'min_count': 4}),
             (True, {'class': 'one', 'min_counts': {'in/w': 3, 'q': 1}}),
+            (True, {'min_counts': {'in/w': 3, 'q': 1}}),
             (False, {'class': 'one', 'min_counts': {'q': 0}}),
             (
                 True,
