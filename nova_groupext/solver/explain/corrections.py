@@ -87,7 +87,7 @@ class Relaxation:
             }
             for policy in self.softened
         ]
-        parts += map(self._joint_change, self.joint)
+        parts += map(self._joint_change, self._changed_joint(problem))
         parts += [
             {
                 'at': member_set.node,
@@ -110,7 +110,10 @@ class Relaxation:
     def text(self, problem: problems.Problem) -> str:
         """Return the relaxation in words."""
         phrases = [
-            *(self._joint_phrase(problem, each) for each in self.joint),
+            *(
+                self._joint_phrase(problem, each)
+                for each in self._changed_joint(problem)
+            ),
             *(
                 (sentences.part(member_set, number), number)
                 for member_set, number in self._single(problem)
@@ -145,6 +148,12 @@ class Relaxation:
         if kept:
             return f'{kept} of {count} members{like}', kept
         return f'any members{like}' if like else f'{count} members', kept
+
+    def _changed_joint(self, problem: problems.Problem) -> list[Minimum]:
+        changed = {each.path for each, _ in self._changed(_by_path(problem))}
+        return [
+            each for each in self.joint if not changed.isdisjoint(each.paths)
+        ]
 
     def _single(
         self, problem: problems.Problem

@@ -4,17 +4,23 @@
 A subproblem that is infeasible by itself comes first, if there is one. Then
 QuickXplain (U. Junker, 2004) halves the assumptions recursively, so a small
 conflict among many takes few queries. An undecided query counts as feasible:
-the result is still a conflict, but may be larger than necessary.
+the result is still a conflict, but may be larger than necessary. So is a large
+conflict, of which only parts of several assumptions are left out.
 """
 
 from collections.abc import Callable
 from collections.abc import Collection
 import dataclasses
+import itertools
+from typing import TypeVar
 
+from nova_groupext.solver import tuning
 from nova_groupext.solver.explain.feasibility_oracle import Oracle
 from nova_groupext.solver.model import assumptions
 from nova_groupext.solver.model.assumptions import Assumption
 from nova_groupext.solver.proofs import suspects
+
+_Part = TypeVar('_Part')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,7 +41,9 @@ def find(oracle: Oracle, assumed: Collection[Assumption]) -> Conflict:
     :param assumed: its assumptions that are known to have no plan
     """
     conflict = locate(oracle, assumed)
-    conflict, is_minimal = _certify(oracle, conflict)
+    is_minimal = len(conflict) <= tuning.MAX_CERTIFIED
+    if is_minimal:
+        conflict, is_minimal = _certify(oracle, conflict)
     if len(conflict) == 1:
         # Without assumptions, a plan that adds no member is feasible.
         is_minimal = True
@@ -63,33 +71,59 @@ def locate(
     order = suspects.order_by_suspicion(problem, shares)
     if proof is not None:
         # Bounds are fast: let them reduce a conflict that they prove.
-        return quickxplain(
+        return _reduce(
             oracle.is_excluded, [each for each in order if each in proof]
         )
     subsets = suspects.nested_suspects(problem, shares)
     infeasible = next(filter(oracle.is_infeasible, subsets), assumed)
-    return quickxplain(
+    return _reduce(
         oracle.is_infeasible, [each for each in order if each in infeasible]
     )
 
 
-def quickxplain(
+def _reduce(
     is_infeasible: Callable[[list[Assumption]], bool],
     assumed: list[Assumption],
 ) -> list[Assumption]:
+    """Return a conflict: a minimal one, unless it is large.
+
+    While there are many assumptions, parts of them are left out. Each of the
+    many that compete for capacity would take a query or two.
+
+    :param assumed: assumptions that have no plan
+    """
+    while len(assumed) > tuning.MAX_CERTIFIED:
+        size = -(-len(assumed) // tuning.CONFLICT_PARTS)
+        parts = [
+            assumed[start : start + size]
+            for start in range(0, len(assumed), size)
+        ]
+        kept = quickxplain(
+            lambda parts: is_infeasible([*itertools.chain(*parts)]), parts
+        )
+        smaller = [*itertools.chain(*kept)]
+        if 2 * len(smaller) > len(assumed):
+            return smaller
+        assumed = smaller
+    return quickxplain(is_infeasible, assumed)
+
+
+def quickxplain(
+    is_infeasible: Callable[[list[_Part]], bool], assumed: list[_Part]
+) -> list[_Part]:
     """Return a conflict, minimal if every query is decided.
 
     Of several conflicts, return the one with the earliest assumptions.
 
     :param is_infeasible: checks whether assumptions have no plan
-    :param assumed: assumptions that have none
+    :param assumed: assumptions that have none, or parts of these
     """
 
     def needed(
-        background: list[Assumption],
+        background: list[_Part],
         has_grown: bool,
-        candidates: list[Assumption],
-    ) -> list[Assumption]:
+        candidates: list[_Part],
+    ) -> list[_Part]:
         if has_grown and is_infeasible(background):
             return []
         if len(candidates) == 1:

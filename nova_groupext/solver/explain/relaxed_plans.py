@@ -74,11 +74,14 @@ class RelaxedPlans:
         helps = self._cache.get(relaxation)
         if helps is None and self._is_new_attempt(relaxation):
             problem = relaxation.apply(self._problem)
-            verdict = self._find(
-                assumptions.restrict_to(
-                    problem, frozenset(assumptions.of_problem(problem))
-                )
+            reduced = assumptions.restrict_to(
+                problem, frozenset(assumptions.of_problem(problem))
             )
+            if self._oracle.is_problem_excluded(reduced):
+                # Attempts would take several times as long.
+                verdict = feasibility.Verdict(is_infeasible=True)
+            else:
+                verdict = self._find(reduced)
             if verdict.plan is not None:
                 self._verify(problem, verdict.plan)
                 self._plan = verdict.plan
@@ -157,8 +160,6 @@ class RelaxedPlans:
         """Complete a base plan by reinsertion of the missing members."""
         if self._oracle.is_out_of_time():
             return feasibility.Verdict()
-        if self._oracle.is_problem_excluded(problem):
-            return feasibility.Verdict(is_infeasible=True)
         plan = self._oracle.complete(problem, base, tuning.ATTEMPT_SHARE)
         if plan is None or violations.find(problem, plan):
             return feasibility.Verdict()

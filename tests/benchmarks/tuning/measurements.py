@@ -354,6 +354,12 @@ MEASUREMENTS = {
     'MAX_MEMBER_SETS': Measurement(
         tuple(Solve(('member_sets', n), 4) for n in (8, 15, 30))
     ),
+    'MAX_CERTIFIED': Measurement(
+        tuple(Solve(('member_sets', n), 4) for n in (15, 30, 60))
+    ),
+    'CONFLICT_PARTS': Measurement(
+        tuple(Solve(('member_sets', n), 4) for n in (60, 90))
+    ),
     'MAX_RAISED_SETS': Measurement(
         tuple(Solve(('member_sets', n), 4) for n in (8, 15, 30))
     ),

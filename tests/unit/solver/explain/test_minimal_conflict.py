@@ -5,6 +5,7 @@ from unittest import mock
 
 from oslotest import base
 
+from nova_groupext.solver import tuning
 from nova_groupext.solver.exact import feasibility
 from nova_groupext.solver.explain import feasibility_oracle
 from nova_groupext.solver.explain import minimal_conflict
@@ -105,6 +106,17 @@ class TestFind(base.BaseTestCase):
         found = find(racks(a=(2,), b=(2,)), everything, seconds=0)
         self.assertEqual(['affinity', 'w'], names(found))
         self.assertFalse(found.is_minimal)
+
+    def test_large_conflict_is_left_large(self):
+        for capacity, size, is_minimal in ((73, 39, False), (24, 13, True)):
+            with mock.patch.object(tuning, 'MAX_CERTIFIED', 20):
+                found = find(
+                    racks(a=(capacity,)),
+                    group(**{f'm{n:02}': 2 for n in range(60)}),
+                )
+            # Parts of three sets: 37 sets of two members do not fit.
+            self.assertEqual(size, len(found.assumed))
+            self.assertEqual(is_minimal, found.is_minimal)
 
     def test_plan_of_a_problem_proved_impossible_is_an_error(self):
         verdict = feasibility.Verdict(plan=object())

@@ -143,6 +143,20 @@ class TestRelaxations(base.BaseTestCase):
             ['c2', 'c3', 'c4'], [part['class'] for part in change['together']]
         )
 
+    def test_class_of_which_all_fit_is_no_change(self):
+        classes = {
+            'small': {'request': {'VCPU': 1}},
+            'large': {'request': {'VCPU': 2}},
+        }
+        members = {
+            f'm{n:02}': {'class': 'small' if n % 2 else 'large', 'count': 2}
+            for n in range(24)
+        }
+        hosts = [builders.host(f'h{n}', 'a', cpu=1) for n in range(24)]
+        offered = relaxations_of(hosts, {'members': members}, classes)
+
+        self.assertEqual(['fits without any members like m00'], [*offered])
+
     def test_number_of_the_group_that_fits_is_offered_for_many_classes(self):
         offered = self.offered_for_many(racks(a=(6,)), [2, 3, 4, 5])
 
