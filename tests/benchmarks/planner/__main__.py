@@ -62,7 +62,7 @@ OTHER = Plan(10, 2, 30)
 def main(argv=None):
     """Run it and print what was measured; give the exit status."""
     options = _parse_arguments(argv)
-    found = bench.Bench(options.seeds)
+    found = bench.Bench(options.seeds, options.cp_sat)
     for path in options.best:
         found.read(path)
     # What was measured until then is worth a table.
@@ -140,7 +140,8 @@ def _parse_arguments(argv):
         default=FAMILIES,
         help=f'in turn (default: {",".join(FAMILIES)})',
     )
-    add('--peers', action='store_true', help='run simpler ways, too')
+    add('--peers', action='store_true', help='run other ways, too')
+    add('--cp-sat', metavar='PYTHON', help='one with OR-Tools, for --peers')
     add('--first', type=int, default=0, help="the first instance's seed")
     add('--seeds', type=int, default=1, help='seeds of the solver, each')
     add('--time-limit', type=float, help='seconds, of each decision')

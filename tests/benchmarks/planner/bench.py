@@ -17,11 +17,13 @@ class Bench:
     :ivar best: instance -> least soft cost that is known
     """
 
-    def __init__(self, solver_seeds=1):
+    def __init__(self, solver_seeds=1, cp_sat_python=None):
         """Start without runs.
 
         :param solver_seeds: number of seeds with which to decide an instance
+        :param cp_sat_python: see peers.measure()
         """
+        self._cp_sat_python = cp_sat_python
         self.solver_seeds = solver_seeds
         self.runs = []
         self.baselines = {}
@@ -31,7 +33,8 @@ class Bench:
         """Decide one instance with every seed, and report each run."""
         problem, planted = instance.generate()
         baseline = runs.measure_baseline(
-            problem, planted, time_limit if has_peers else 0
+            *(problem, planted, time_limit if has_peers else 0),
+            self._cp_sat_python,
         )
         self.baselines[instance] = baseline
         self._update_best(instance, baseline.planted)

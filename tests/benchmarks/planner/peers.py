@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simpler ways to a first plan, which get as much time as the planner."""
+"""Other ways to a first plan, which get as much time as the planner."""
 
 import time
 
 from nova_groupext.solver.construct import squeaky_wheel
 from nova_groupext.solver.exact import objectives
 from nova_groupext.solver.model import time_budget
+from tests.benchmarks.planner import cp_sat
 
 
 def _solve_program(problem, budget):
@@ -28,17 +29,21 @@ def _construct(problem, budget):
 
 
 #: By the names of their columns
-PEERS = {'one program': _solve_program, 'constructions': _construct}
+_PEERS = {'one program': _solve_program, 'constructions': _construct}
 
 
-def measure(problem, seconds):
+def measure(problem, seconds, cp_sat_python=None):
     """Return the processor seconds that each peer takes for a plan.
 
+    :param cp_sat_python: path of a Python with OR-Tools; None for no CP-SAT
     :returns: {peer: seconds, None without a plan}
     """
-    return {
-        name: _measure(find, problem, seconds) for name, find in PEERS.items()
+    measured = {
+        name: _measure(find, problem, seconds) for name, find in _PEERS.items()
     }
+    if cp_sat_python is not None:
+        measured['CP-SAT'] = cp_sat.measure(problem, seconds, cp_sat_python)
+    return measured
 
 
 def _measure(find, problem, seconds):

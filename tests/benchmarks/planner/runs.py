@@ -103,11 +103,12 @@ class Run:
         return self.status == expected and not self.wrong
 
 
-def measure_baseline(problem, planted, seconds):
+def measure_baseline(problem, planted, seconds, cp_sat_python=None):
     """Return the Baseline to compare the planner with.
 
     :param planted: a feasible placement, or None
     :param seconds: time limit of each peer; 0 to run none
+    :param cp_sat_python: see peers.measure()
     """
     if planted is None:
         return Baseline(None, {})
@@ -116,7 +117,9 @@ def measure_baseline(problem, planted, seconds):
         name: one_by_one.place(problem, sign) is not None
         for name, sign in one_by_one.WEIGHTS.items()
     }
-    measured = peers.measure(problem, seconds) if seconds else {}
+    measured = {}
+    if seconds:
+        measured = peers.measure(problem, seconds, cp_sat_python)
     return Baseline(cost, solved, len(planted), measured)
 
 
