@@ -3,6 +3,7 @@
 
 import collections
 from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Set
 import contextlib
 import dataclasses
@@ -38,13 +39,14 @@ class AssignmentState:
             for path, host in plan.placement.items()
             if path in self._eq_class_of
         }
-        for path in self._assignments.keys() - assignments.keys():
-            self._unassign(path)
-        for path, assignment in assignments.items():
-            if self._assignments.get(path) != assignment:
-                if path in self._assignments:
-                    self._unassign(path)
-                self._assign(path, *assignment)
+        before = self._assignments
+        self._change(
+            {p: a for p, a in before.items() if assignments.get(p) != a}, -1
+        )
+        self._change(
+            {p: a for p, a in assignments.items() if before.get(p) != a}, 1
+        )
+        self._assignments = assignments
 
     @contextlib.contextmanager
     def unassigned(
@@ -58,15 +60,13 @@ class AssignmentState:
             path: self._assignments[path]
             for path in paths & self._assignments.keys()
         }
-        for path in assignments:
-            self._unassign(path)
+        self._change(assignments, -1)
         try:
             yield collections.Counter(
                 self._eq_class_of[path] for path in sorted(paths)
             )
         finally:
-            for path, assignment in assignments.items():
-                self._assign(path, *assignment)
+            self._change(assignments, 1)
 
     def restrict_classes(
         self, paths: Set[Path]
@@ -81,11 +81,13 @@ class AssignmentState:
                 )
         return parts
 
-    def _assign(self, path: Path, host: int, option: int) -> None:
-        self.state.assign(self._eq_class_of[path], host, option)
-        self._assignments[path] = host, option
-
-    def _unassign(self, path: Path) -> None:
-        self.state.unassign(
-            self._eq_class_of[path], *self._assignments.pop(path)
+    def _change(
+        self, assignments: Mapping[Path, tuple[int, int]], sign: int
+    ) -> None:
+        self.state.change(
+            [
+                (self._eq_class_of[path], host, option)
+                for path, (host, option) in assignments.items()
+            ],
+            sign,
         )

@@ -4,6 +4,7 @@
 Hosts, member classes and their allocation options are numbers here.
 """
 
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
 from typing import TypeAlias
@@ -81,12 +82,21 @@ class CapacityMatrices:
         self._add_free(host, -self._need(row, host))
         return int(row - start)
 
-    def unassign(
-        self, eq_class: EquivalenceClass, host: int, option: int
+    def change(
+        self, members: Iterable[tuple[EquivalenceClass, int, int]], sign: int
     ) -> None:
-        """Undo assign()."""
-        row = option + self._starts[self.class_of[eq_class]]
-        self._add_free(host, self._need(row, host))
+        """Assign or unassign members; compute the state of each host once.
+
+        :param members: (class, host, index of the option) of each
+        :param sign: 1 to assign, -1 to unassign
+        """
+        needs: dict[int, Ints] = {}
+        for eq_class, host, option in members:
+            row = option + self._starts[self.class_of[eq_class]]
+            need = self._need(row, host)
+            needs[host] = needs[host] + need if host in needs else need
+        for host, need in needs.items():
+            self._add_free(host, -sign * need)
 
     def save(self, host: int) -> HostState:
         """Return the state of a host for restore()."""

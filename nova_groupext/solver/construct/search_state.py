@@ -3,6 +3,7 @@
 
 from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
 import contextlib
 
 import numpy as np
@@ -198,12 +199,13 @@ class SearchState:
         self._count(eq_class, host, -1)
         self.matrices.restore(host, saved)
 
-    def unassign(
-        self, eq_class: EquivalenceClass, host: int, option: int
+    def change(
+        self, members: Sequence[tuple[EquivalenceClass, int, int]], sign: int
     ) -> None:
-        """Undo assign()."""
-        self._count(eq_class, host, -1)
-        self.matrices.unassign(eq_class, host, option)
+        """Assign or unassign members, see CapacityMatrices.change()."""
+        for eq_class, host, _option in members:
+            self._count(eq_class, host, sign)
+        self.matrices.change(members, sign)
 
     def _count(
         self, eq_class: EquivalenceClass, host: int, number: int

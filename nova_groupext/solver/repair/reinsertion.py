@@ -30,6 +30,12 @@ _MAX_FAILURES = 60
 # Limit on members under one policy that may all move with one of them.
 _MAX_RELATED = 40
 
+# Insertions of the same members without ejection, before one with it.
+_MIN_ATTEMPTS = 3
+
+# Limit on members on the hosts where others are inserted.
+_MAX_DISPLACED = 40
+
 # Capacity of sampled hosts over capacity needed, for members to insert and to
 # displace.
 _RATIO = 2.0
@@ -142,8 +148,9 @@ class _Insertion:
         self._attempts = collections.Counter()
         self._failures = 0
         self._ejection = ejection.EjectionSearch(greedy, self._assigned)
+        self._random = np.random.default_rng(self.problem.seed)
         self._sampler = candidate_list.HostSampler(
-            self._assigned.state, np.random.default_rng(self.problem.seed)
+            self._assigned.state, self._random
         )
 
     @property
@@ -152,11 +159,16 @@ class _Insertion:
         return self.unplaced and self._failures < _MAX_FAILURES
 
     def insert_next(self, budget):
-        """Insert the next members, perhaps instead of others."""
+        """Insert the next members; after some attempts, instead of others."""
         to_insert = set(self.unplaced.popleft())
-        if not self.insert(to_insert, budget):
+        if self.insert(to_insert, budget):
+            return
+        self._failures += 1
+        if self._attempts[min(to_insert)] < _MIN_ATTEMPTS:
+            # The next attempt draws other hosts.
+            self.unplaced.append(to_insert)
+        else:
             self.insert_by_ejection(to_insert, budget)
-            self._failures += 1
 
     def insert(self, to_insert, budget):
         """Insert some members without ejection; return whether they fit."""
@@ -236,7 +248,9 @@ class _Insertion:
             plan = self._solve(problem, moving, hosts, budget)
         if plan is not None:
             return plan
-        targets = self._greedy.sample_hosts_for(to_insert, _RATIO)
+        targets = self._choose_targets(
+            self._greedy.sample_hosts_for(to_insert, _RATIO)
+        )
         placement = self.plan.placement
         displaced = {
             path for path, host in placement.items() if host in targets
@@ -245,6 +259,17 @@ class _Insertion:
         moving = (to_insert | displaced) & self.problem.movable
         hosts = self._sample_hosts(moving, targets)
         return self._solve(problem, moving, hosts, budget)
+
+    def _choose_targets(self, targets):
+        """Return as many hosts as have few members; each time others."""
+        counts = collections.Counter(self.plan.placement.values())
+        chosen, displaced = set(), 0
+        for host in self._random.permutation(sorted(targets)).tolist():
+            displaced += counts[host]
+            if chosen and displaced > _MAX_DISPLACED:
+                break
+            chosen.add(host)
+        return chosen
 
     def _solve(self, problem, moving, hosts, budget):
         """Return a plan with new hosts for some members, or None.

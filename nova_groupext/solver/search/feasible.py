@@ -217,17 +217,34 @@ class _Steps:
             )
         except time_budget.OutOfTime:
             return Verdict()
-        if 2 * len(movable & plan.placement.keys()) < len(movable):
+        kept = movable & plan.placement.keys()
+        if kept == movable and not violations.find(self._problem, plan):
+            return Verdict(plan, stage='current')
+        if 2 * len(kept) < len(movable):
             return Verdict()
         self._greedy.best_partial = partial_plan.PartialPlan.of(
             self._problem, plan
         )
         verdict = self._repair(self._budget.remaining() * tuning.CURRENT_SHARE)
         if verdict.plan is None and self._problem.keeps_current:
-            # The objective makes its relaxation strong, and its time long.
-            seconds = self._budget.remaining() * tuning.KEEPING_SHARE
-            verdict = self._solve_some(self._near, plan, seconds)
+            verdict = self._solve_kept(plan)
         return dataclasses.replace(verdict, stage='current')
+
+    def _solve_kept(self, plan: violations.Plan) -> Verdict:
+        """Run the program that keeps members, over more and more hosts.
+
+        The objective makes its relaxation strong, and its time long.
+        """
+        budget = self._budget.slice(
+            self._budget.remaining() * tuning.KEEPING_SHARE
+        )
+        verdict = Verdict()
+        for width in tuning.KEEPING_WIDTHS:
+            seconds = budget.remaining()
+            if verdict.is_final or not seconds:
+                break
+            verdict = self._solve_some(width, plan, seconds)
+        return verdict
 
     def solve_first(self) -> Verdict:
         """Run the program over all hosts if it is mostly fast, or a part."""

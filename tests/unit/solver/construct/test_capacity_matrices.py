@@ -145,7 +145,7 @@ class TestCapacity(base.BaseTestCase):
         option = matrices.assign(eq_class(matrices, 'all'), 0)
         self.assertEqual([[0], [0]], matrices.free.tolist())
         self.assertFalse(matrices.capacity.any())
-        matrices.unassign(eq_class(matrices, 'all'), 0, option)
+        matrices.change([(eq_class(matrices, 'all'), 0, option)], -1)
         self.assertEqual(before, state(matrices))
 
     def test_matrices_made_in_batches_are_the_same(self):
@@ -239,7 +239,7 @@ class TestAlternatives(base.BaseTestCase):
         self.assertEqual(
             {'GPU0': 0, 'GPU1': 2, 'VCPU': 8}, self.free(matrices)
         )
-        matrices.unassign(gpu, 0, 0)
+        matrices.change([(gpu, 0, 0)], -1)
         self.assertEqual(before, state(matrices))
 
     def test_host_without_alternatives_has_a_single_one(self):
@@ -372,7 +372,7 @@ class TestStates(base.BaseTestCase):
             assignments += self.assign_to(matrices, 'two', 2, 1, 0)
             self.assertLessEqual(len(matrices._cached_columns), 3)
         for name, *assignment in assignments[::2]:
-            matrices.unassign(eq_class(matrices, name), *assignment)
+            matrices.change([(eq_class(matrices, name), *assignment)], -1)
         fresh = make(racks(a=(40, 30, 20)), classes, **members)
         self.check(matrices, fresh, assignments[1::2])
 
@@ -471,7 +471,7 @@ class TestAnySequence(base.BaseTestCase):
         for _ in range(data.draw(strategies.integers(1, 12))):
             if assigned and data.draw(strategies.booleans()):
                 number = data.draw(strategies.integers(0, len(assigned) - 1))
-                matrices.unassign(*assigned.pop(number))
+                matrices.change([assigned.pop(number)], -1)
             else:
                 assigned += self.assign_random_member(matrices, data)
                 self.check_restored(matrices)
@@ -484,9 +484,10 @@ class TestAnySequence(base.BaseTestCase):
             number = matrices.eq_classes.index(random_class)
             fresh.assign(fresh.eq_classes[number], host, option)
         self.assertEqual(state(fresh), state(matrices))
-        for assignment in assigned:
-            matrices.unassign(*assignment)
+        matrices.change(assigned, -1)
         self.assertEqual(before, state(matrices))
+        matrices.change(assigned, 1)
+        self.assertEqual(state(fresh), state(matrices))
 
     def assign_random_member(self, matrices, data):
         """Assign a member of a random class to a host with capacity."""
@@ -526,7 +527,7 @@ class TestAnySequence(base.BaseTestCase):
                 lost = (
                     (before - matrices.capacity).T @ matrices.scarcity
                 ).sum()
-                matrices.unassign(random_class, host, option)
+                matrices.change([(random_class, host, option)], -1)
                 self.assertAlmostEqual(
                     float(opportunity_cost[host]), float(lost)
                 )

@@ -173,7 +173,7 @@ class TestAssignAndUnassign(SearchStateCase):
         ]
         self.assertNotEqual(before, state_snapshots.of(state))
         for step in options:
-            state.unassign(*step)
+            state.change([step], -1)
         self.assertEqual(before, state_snapshots.of(state))
 
     def test_last_assignment_is_undone_from_a_saved_state(self):

@@ -83,6 +83,39 @@ class TestReinsertion(base.BaseTestCase):
         plan = self.reinsert_one()
         self.assertEqual({'w-0': 'a2', 'x': 'a1'}, plan.placement)
 
+    def test_members_of_few_hosts_move_for_an_inserted_one(self):
+        counts = {'a1': 30, 'a2': 30, 'a3': 3}
+        hosts = [host for host, n in counts.items() for _ in range(n)]
+        greedy = self.make(
+            racks(a=(40, 40, 40)),
+            group(w=len(hosts), x=1),
+            {f'w-{n}': host for n, host in enumerate(hosts)},
+            ['x'],
+        )
+        insertion = reinsertion._Insertion(greedy, None)
+        moved = {
+            sum(counts[host] for host in insertion._choose_targets(counts))
+            for _ in range(20)
+        }
+
+        self.assertEqual({30, 33}, moved)
+
+    def test_member_is_ejected_only_after_some_insertions(self):
+        ejected = []
+        self.useFixture(
+            fixtures.MockPatchObject(
+                *(reinsertion._Insertion, 'insert_by_ejection'),
+                lambda *arguments: ejected.append(arguments),
+            )
+        )
+        greedy = self.make(racks(a=(1,)), group(w=2), {'w-0': 'a1'}, ['w-1'])
+        insertion = reinsertion._Insertion(greedy, None)
+        for number in range(1, reinsertion._MIN_ATTEMPTS + 1):
+            self.assertEqual([], ejected)
+            insertion.insert_next(time_budget.TimeBudget(60))
+            self.assertEqual(number, insertion._failures)
+        self.assertEqual(1, len(ejected))
+
     def test_plan_with_the_most_members_is_kept(self):
         greedy = self.make(
             racks(a=(4,)),

@@ -36,6 +36,12 @@ class TestConstructOnce(base.BaseTestCase):
         return verdict.stage, verdict.plan and verdict.plan.placement
 
     def test_current_placement_is_the_first_plan(self):
+        self.useFixture(
+            fixtures.MockPatchObject(
+                *(reinsertion.Reinsertion, 'run'),
+                side_effect=AssertionError('nothing is missing'),
+            )
+        )
         current = {'w-0': 'b1', 'w-1': 'a1'}
         self.assertEqual(
             ('current', current),
