@@ -25,6 +25,7 @@ from nova_groupext.solver.proofs import capacity_relaxation
 from nova_groupext.solver.proofs import quick_proofs
 from nova_groupext.solver.proofs import suspects
 from nova_groupext.solver.search import feasible
+from nova_groupext.solver.search import partial_plans
 
 
 class Oracle:
@@ -124,7 +125,7 @@ class Oracle:
 
         :param share: share of the remaining time to use
         """
-        return feasible.complete(problem, plan, self.budget, share)
+        return partial_plans.complete(problem, plan, self.budget, share)
 
     def is_problem_excluded(self, problem: problems.Problem) -> bool:
         """Check whether bounds prove that a problem has no plan."""

@@ -13,7 +13,7 @@ from nova_groupext.solver.model import assumptions
 from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import time_budget
 from nova_groupext.solver.model import violations
-from nova_groupext.solver.search import feasible
+from nova_groupext.solver.search import partial_plans
 from nova_groupext.solver.solve import stages
 from tests.unit.solver import builders
 from tests.unit.solver.builders import group
@@ -271,7 +271,9 @@ class TestHardProblems(base.BaseTestCase):
         super().setUp()
         self.useFixture(fixtures.MockPatchObject(tuning, 'SMALL_VARIABLES', 0))
         self.useFixture(
-            fixtures.MockPatchObject(feasible, 'complete', lambda *_: None)
+            fixtures.MockPatchObject(
+                partial_plans, 'complete', lambda *_: None
+            )
         )
         self.problem = builders.problem(
             racks(a=(2, 3), b=(3,)),
