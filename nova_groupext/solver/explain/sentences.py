@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from nova_groupext.solver.aliases import Level
 from nova_groupext.solver.aliases import Path
 from nova_groupext.solver.explain import reasons
+from nova_groupext.solver.language import paths
 from nova_groupext.solver.language import topology
 from nova_groupext.solver.model import answer_parts
 from nova_groupext.solver.model import assumptions
@@ -47,7 +48,7 @@ def members_in(problem: problems.Problem, at: Path) -> str:
     inside = [
         each
         for each in problem.topology.member_sets
-        if each.min_count and is_in(each.node, at)
+        if each.min_count and paths.is_in_subtree(each.node, at)
     ]
     count = sum(each.count for each in inside)
     least = sum(each.min_count for each in inside)
@@ -61,11 +62,6 @@ def policies_in(
     """Return a phrase for the policies of one type in a subtree."""
     where = f'in {at}' if at else 'in the group'
     return f'{scope} {_noun(problem, kind)} of all parts {where}'
-
-
-def is_in(path: Path, subtree: Path) -> bool:
-    """Check whether a path is in a subtree, '' for the whole group."""
-    return not subtree or f'{path}/'.startswith(f'{subtree}/')
 
 
 def _noun(problem: problems.Problem, kind: str) -> str:

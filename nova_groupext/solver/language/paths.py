@@ -69,6 +69,11 @@ def outside(group: str, path: Path) -> Path:
     return OUTSIDE + join(group, path)
 
 
+def is_in_subtree(path: Path, subtree: Path) -> bool:
+    """Check whether a path is in a subtree, '' for the whole group."""
+    return not subtree or f'{path}/'.startswith(f'{subtree}/')
+
+
 def is_within(path: Path, outer: Path) -> bool:
     """Check whether a path is `outer`, below it, or like ``outer-3``."""
     return outer in (path, _NUMBER.sub('', path)) or path.startswith(

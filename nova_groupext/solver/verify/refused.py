@@ -247,7 +247,8 @@ def _assumptions(
         return [
             each
             for each in map(assumptions.of_policy, _strict(problem))
-            if each[1:] == named[1:] and _is_in(each.at, item['at'])
+            if each[1:] == named[1:]
+            and paths.is_in_subtree(each.at, item['at'])
         ]
     if 'subtree' not in item:
         path = paths.join(item['at'], item['members'])
@@ -255,12 +256,8 @@ def _assumptions(
     return [
         assumptions.MemberAssumption(member_set.path)
         for member_set in problem.topology.member_sets
-        if _is_in(member_set.node, item['at'])
+        if paths.is_in_subtree(member_set.node, item['at'])
     ]
-
-
-def _is_in(path: Path, subtree: Path) -> bool:
-    return not subtree or f'{path}/'.startswith(f'{subtree}/')
 
 
 def _parts(change: answer_parts.Change) -> list[answer_parts.SingleChange]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What CP-SAT is told of a problem, and the plan that its answer means."""
+"""CP-SAT gets a problem as numbers, and its answer becomes a plan."""
 
 import json
 import os
