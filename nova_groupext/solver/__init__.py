@@ -10,7 +10,7 @@ Each package imports only from the packages above it::
 
     bounds      proofs that capacity is missing, without a solver
     construct   randomised greedy construction
-    exact       integer programmes for HiGHS: feasibility, optima
+    exact       integer programs for HiGHS: feasibility, optima
 
     repair      insertion of the members that construction left out
     proofs      proofs that there is no plan, found before any search

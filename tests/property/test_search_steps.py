@@ -80,7 +80,7 @@ class ConstructionTest(unittest.TestCase):
             greedy = squeaky_wheel.SqueakyWheel(problem)
             before = state_snapshots.of(greedy.state)
             for number in range(6):
-                plan = greedy.run_iteration(heeds_soft=number % 2 == 0)
+                plan = greedy.run_iteration(respects_soft=number % 2 == 0)
                 self.assertEqual(
                     before, state_snapshots.of(greedy.state), label
                 )

@@ -34,7 +34,7 @@ from tests.property import test_planner_oracle
 
 CASES_PER_PROFILE = 300 // len(random_problems.PROFILES)
 
-# Others than those that the programme with all hosts is compared on.
+# Others than those that the program with all hosts is compared on.
 FIRST_SEED = 2_000_000
 
 # A process of its own, in which sets have another order.

@@ -12,8 +12,11 @@ that pinned members alone violate, and ``checks`` the comparisons.
 from typing import NamedTuple
 
 from nova_groupext.solver.aliases import Path
+from nova_groupext.solver.bounds import capacity
 from nova_groupext.solver.bounds import checks
+from nova_groupext.solver.bounds import demands
 from nova_groupext.solver.bounds import fixed
+from nova_groupext.solver.model import host_arrays
 from nova_groupext.solver.model import problems
 from nova_groupext.solver.model.assumptions import Assumption
 
@@ -43,6 +46,15 @@ def prove_infeasible(
     if violated:
         return frozenset(violated[:1])
     return checks.Checks(problem).proof()
+
+
+def count_members(problem: problems.Problem) -> int:
+    """Return an upper bound on the members that a plan places."""
+    arrays = host_arrays.of(problem)
+    found = demands.gather(problem, arrays).values()
+    return len(problem.pinned) + capacity.count_members(
+        arrays, [demands.PartialDemand(each, each.size) for each in found]
+    )
 
 
 def analyse(problem: problems.Problem) -> Analysis:

@@ -72,6 +72,34 @@ def bound_members(demands: Iterable[PartialDemand], domains: Domains) -> Ints:
     return total
 
 
+def count_members(
+    host_arrays: HostArrays, demands: Sequence[PartialDemand]
+) -> int:
+    """Return an upper bound on the members that fit on all hosts.
+
+    Of each resource those that need the least come first.
+
+    :param demands: with their largest numbers of members
+    """
+    whole_cloud = Domains.whole_cloud(len(host_arrays.ids))
+    [number] = bound_members(demands, whole_cloud).tolist()
+    for resource in _resources(demands):
+        left = sum(np.maximum(host_arrays.free(resource), 0).tolist())
+        fitting = 0
+        for amount, size in sorted(
+            (_least(demand, resource), size) for demand, size in demands
+        ):
+            placed = min(size, left // amount) if amount else size
+            fitting += placed
+            left -= placed * amount
+        number = min(number, fitting)
+    return int(number)
+
+
+def _least(demand: Demand, resource: str) -> int:
+    return min(each.get(resource, 0) for each in _requests(demand))
+
+
 def _by_classes(
     demands: Iterable[PartialDemand],
 ) -> Collection[list[PartialDemand]]:

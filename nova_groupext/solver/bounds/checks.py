@@ -89,7 +89,7 @@ class Checks:
 
     def _compare(self) -> Iterator[frozenset[Assumption]]:
         """Yield a proof for every group of demands that cannot fit."""
-        whole_cloud = Domains(np.zeros(len(self._arrays.index), np.int64), 1)
+        whole_cloud = Domains.whole_cloud(len(self._arrays.index))
         for group in self._groups():
             required = [
                 PartialDemand(demand, demand.required) for demand in group

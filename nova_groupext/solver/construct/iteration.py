@@ -48,7 +48,7 @@ class Construction:
         demand: ClassDemand,
         perturbation: Floats,
         number: int,
-        heeds_soft: bool = True,
+        respects_soft: bool = True,
         budget: time_budget.TimeBudget | None = None,
     ) -> None:
         """Set the final count of each propagator.
@@ -56,7 +56,7 @@ class Construction:
         :param demand: members to assign
         :param perturbation: by host, factor on its opportunity cost
         :param number: number of the iteration, selects among good choices
-        :param heeds_soft: whether soft policies count
+        :param respects_soft: whether soft policies count
         :param budget: backtracking may exceed it, so methods that assign
             members raise OutOfTime at its end
         """
@@ -65,9 +65,9 @@ class Construction:
         self.demand = demand
         self.perturbation = perturbation
         self.number = number
-        self._heeds_soft = heeds_soft
+        self._respects_soft = respects_soft
         # Members that stay are a start; where they count, one in two tries it.
-        self._heeds_current = number == 0 or (
+        self._respects_current = number == 0 or (
             state.problem.keeps_current and number % 2 == 0
         )
         self._steps: list[_Step] = []
@@ -219,11 +219,11 @@ class Construction:
         return [
             propagator
             for propagator in self.state.one_domain[eq_class]
-            if propagator.is_open and self._heeds(propagator)
+            if propagator.is_open and self._respects(propagator)
         ]
 
-    def _heeds(self, propagator: Propagator) -> bool:
-        return self._heeds_soft or propagator.policy.strict
+    def _respects(self, propagator: Propagator) -> bool:
+        return self._respects_soft or propagator.policy.strict
 
     def _find_widest(self, eq_class: EquivalenceClass) -> OneDomain | None:
         """Return the widest propagator of a class that needs a domain."""
@@ -288,11 +288,11 @@ class Construction:
             *(self.state, propagator, hosts, self.demand, self.perturbation),
             only_fitting=True,
         )
-        if self._heeds_soft:
+        if self._respects_soft:
             ranked = self._sort_by_preference(
                 propagator, eq_classes[0], ranked
             )
-        if self._heeds_current:
+        if self._respects_current:
             members = {each: self.demand[each] for each in eq_classes}
             ranked = domain_ranking.sort_by_current(
                 self.state, propagator, members, ranked
@@ -321,9 +321,9 @@ class Construction:
         hosts = self.state.hosts(eq_class)
         if not len(hosts):
             return False
-        if self._heeds_current:
+        if self._respects_current:
             hosts = self.state.staying(eq_class, hosts)
-        if self._heeds_soft:
+        if self._respects_soft:
             hosts = self.state.preferred(eq_class, hosts)
         matrices = self.state.matrices
         opportunity_cost = (
@@ -339,7 +339,7 @@ class Construction:
     def _choose_domains(self, eq_class: EquivalenceClass) -> None:
         """Fix the domains over which the policies of a class spread."""
         for propagator in self.state.balanced[eq_class]:
-            if propagator.is_open and self._heeds(propagator):
+            if propagator.is_open and self._respects(propagator):
                 self._steps.append(propagator)
                 capacity = domain_ranking.estimate_capacity(
                     self.state, propagator, self.demand

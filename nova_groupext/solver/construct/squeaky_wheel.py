@@ -51,12 +51,12 @@ class SqueakyWheel:
 
     def run_iteration(
         self,
-        heeds_soft: bool = True,
+        respects_soft: bool = True,
         budget: time_budget.TimeBudget | None = None,
     ) -> violations.Plan | None:
         """Run one more iteration.
 
-        :param heeds_soft: whether soft policies count
+        :param respects_soft: whether soft policies count
         :param budget: budget that may end the iteration
         :returns: a feasible plan or None
         """
@@ -70,7 +70,7 @@ class SqueakyWheel:
             demand,
             self._perturbation(),
             self._iteration_count,
-            heeds_soft,
+            respects_soft,
             budget,
         )
         self._iteration_count += 1

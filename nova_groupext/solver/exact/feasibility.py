@@ -4,6 +4,7 @@
 import dataclasses
 
 from nova_groupext.solver import tuning
+from nova_groupext.solver.exact.proof import Proof
 from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import time_budget
 from nova_groupext.solver.model import violations
@@ -47,13 +48,12 @@ def solve(
     budget: time_budget.TimeBudget,
     *,
     keeps_current: bool = False,
-    needs_proof: bool = True,
+    proof: Proof = Proof.CONFIRMED,
 ) -> Verdict:
     """Find any feasible plan, or prove that there is none.
 
     :param keeps_current: see ExactSolver.find_any()
-    :param needs_proof: whether it has to be true that there is no plan; it
-        may take as long again
+    :param proof: need of a proof that there is none
     """
     if not budget.remaining():
         return Verdict()
@@ -63,9 +63,7 @@ def solve(
 
     try:
         exact = objectives.ExactSolver(problem, budget)
-        result = exact.find_any(
-            keeps_current=keeps_current, needs_proof=needs_proof
-        )
+        result = exact.find_any(keeps_current=keeps_current, proof=proof)
     except time_budget.OutOfTime:
         return Verdict()
     return Verdict(exact.plan, result.status is milp.Status.INFEASIBLE)

@@ -15,6 +15,7 @@ from nova_groupext.solver.arrays import Ints
 from nova_groupext.solver.exact.expressions import Column
 from nova_groupext.solver.exact.expressions import Comparison
 from nova_groupext.solver.exact.expressions import Expression
+from nova_groupext.solver.exact.proof import Proof
 from nova_groupext.solver.model import time_budget
 from nova_groupext.solver.policies import tools
 
@@ -76,7 +77,6 @@ class MixedIntegerProgram(highspy.Highs):  # type: ignore[misc]
         self._upper: list[float] = []
         self._integers: list[int] = []
         self._new_rows = _Rows()
-        self.silent()
         self._run_budget = budget
         # In presolve, HiGHS heeds nothing but its own time limit.
         self.cbMipInterrupt += self._interrupt
@@ -88,6 +88,11 @@ class MixedIntegerProgram(highspy.Highs):  # type: ignore[misc]
         # HiGHS ignores rows without a column, and gives no bound without an
         # integer column.
         self.add_integer(0)
+
+    def enableCallbacks(self) -> None:
+        """Silence HiGHS before it greets, when it is constructed."""
+        self.silent()
+        super().enableCallbacks()
 
     def add_integer(self, upper: float) -> Column:
         """Add an integer column from 0 to ``upper``."""
@@ -224,21 +229,26 @@ def run(
     sense: highspy.ObjSense,
     budget: time_budget.TimeBudget,
     *,
-    needs_proof: bool = True,
+    proof: Proof = Proof.CONFIRMED,
 ) -> SolveResult:
     """Optimise a program until the time is over.
 
     Presolve has had bugs that make a feasible program infeasible or an error:
     these results count only if HiGHS confirms them without presolve.
 
-    :param needs_proof: whether INFEASIBLE has to be confirmed
+    :param proof: need of INFEASIBLE
     """
     solver.pass_additions()
     solver.set_objective(objective, sense)
     is_large = solver.columns >= tuning.LARGE_PROGRAM
+    if is_large and proof is Proof.EXPECTED:
+        part = budget.attempt(budget.remaining() * tuning.UNPRESOLVED_SHARE)
+        result = _run(solver, False, part)
+        if result.status in (Status.INFEASIBLE, Status.OPTIMAL):
+            return result
     result = _run(solver, is_large, budget)
     is_doubtful = (
-        needs_proof
+        proof is not Proof.NEEDLESS
         if result.status is Status.INFEASIBLE
         else result.status is Status.UNKNOWN and budget.remaining() > 0
     )

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from highspy import ObjSense
 import numpy as np
 
+from nova_groupext.solver.arrays import Floats
 from nova_groupext.solver.arrays import Ints
 from nova_groupext.solver.exact import cost_levels
 from nova_groupext.solver.exact import cuts
@@ -25,16 +26,17 @@ from nova_groupext.solver.exact import expressions
 from nova_groupext.solver.exact import member_counts
 from nova_groupext.solver.exact import milp
 from nova_groupext.solver.exact import policy_rows
+from nova_groupext.solver.exact import preference_levels
 from nova_groupext.solver.exact.cost_levels import UnitCosts
 from nova_groupext.solver.exact.expressions import Expression
+from nova_groupext.solver.exact.proof import Proof
 from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import time_budget
 from nova_groupext.solver.model import violations
 from nova_groupext.solver.policies import base
 from nova_groupext.solver.policies import tools
 
-# Scores are scaled to at most 1000; smaller differences count as equal.
-_MAX_SCORE = 1_000
+# Differences of scaled scores that count as equal.
 _SCORE_TOLERANCE = 1e-5
 
 
@@ -51,6 +53,7 @@ class ExactSolver:
 
     :ivar bound: proven least soft cost at this number placed and kept
     :ivar is_proved: whether every step so far is proved optimal
+    :ivar has_most_members: whether it is proved that no plan has more members
     """
 
     def __init__(
@@ -65,6 +68,7 @@ class ExactSolver:
         self.model = member_counts.Model(problem, budget)
         self.bound = fractions.Fraction(0)
         self.is_proved = True
+        self.has_most_members = False
         self._incumbent: Solution | None = None
         self._cuts = cuts.Cuts(self.model)
         self._add_strict_policies()
@@ -118,18 +122,18 @@ class ExactSolver:
         self._update_incumbent(counts, plan)
 
     def find_any(
-        self, *, keeps_current: bool = False, needs_proof: bool = True
+        self, *, keeps_current: bool = False, proof: Proof = Proof.CONFIRMED
     ) -> milp.SolveResult:
         """Find a feasible plan, or prove that there is none.
 
         :param keeps_current: whether to keep members on their current hosts
-        :param needs_proof: see milp.run()
+        :param proof: need of a proof that there is none
         """
         kept = Expression()
         if keeps_current:
             kept = self.model.variables.total(self.model.variables.current)
         return self.optimise(
-            *(kept, ObjSense.kMaximize, self.budget), needs_proof=needs_proof
+            *(kept, ObjSense.kMaximize, self.budget), proof=proof
         )
 
     def place_members(self) -> milp.Status:
@@ -144,6 +148,7 @@ class ExactSolver:
             status = self._maximise_members(
                 placed, (2, 1) if len(optional) else (1,)
             )
+        self.has_most_members = status is milp.Status.OPTIMAL
         if self._incumbent is not None and len(optional):
             number = int(self._incumbent.counts[optional].sum())
             self.model.add_row(placed >= number)
@@ -179,7 +184,8 @@ class ExactSolver:
         """Maximise the number of members on their current host."""
         own = self.model.variables.current
         kept = self.model.variables.total(own)
-        self._improve(kept, ObjSense.kMaximize)
+        if self.incumbent.objective.kept:
+            self._improve(kept, ObjSense.kMaximize)
         number = int(self.incumbent.counts[own].sum())
         self.model.add_row(kept >= number)
 
@@ -229,11 +235,13 @@ class ExactSolver:
 
     def maximise_preference(self) -> None:
         """Maximise the sum of the operator's scores."""
-        scores = self.model.variables.scores()
-        unit = np.abs(scores).max(initial=0) / _MAX_SCORE
-        if not unit:
-            return
-        scores /= unit
+        for scores in preference_levels.split(
+            self.model.variables.scores(), len(self.problem.class_of)
+        ):
+            self._maximise_level(scores)
+
+    def _maximise_level(self, scores: Floats) -> None:
+        """Maximise the sum of some scores, and fix it."""
         scored = np.flatnonzero(np.abs(scores) > milp.MIN_COEFFICIENT)
         preference = self.model.variables.total(scored, scores[scored])
         self._improve(preference, ObjSense.kMaximize)
@@ -246,12 +254,12 @@ class ExactSolver:
         sense: ObjSense,
         budget: time_budget.TimeBudget,
         *,
-        needs_proof: bool = True,
+        proof: Proof = Proof.CONFIRMED,
     ) -> milp.SolveResult:
         """Optimise one objective; keep the plan unless it is worse.
 
         :param expression: the objective
-        :param needs_proof: see milp.run()
+        :param proof: see milp.run()
         :raises RuntimeError: a solution has a violation besides capacity
         """
         program = self.model.variables
@@ -259,7 +267,7 @@ class ExactSolver:
             self._suggest_plan()
             result = milp.run(
                 *(program.solver, expression, sense, budget),
-                needs_proof=needs_proof,
+                proof=proof,
             )
             if result.status in (milp.Status.FOUND, milp.Status.UNKNOWN):
                 self.budget.expire()

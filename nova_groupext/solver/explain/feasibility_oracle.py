@@ -8,6 +8,7 @@ them, and a proof that there is none holds for every superset.
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Set
+import functools
 
 from nova_groupext.solver import bounds
 from nova_groupext.solver import tuning
@@ -15,6 +16,7 @@ from nova_groupext.solver.aliases import HostId
 from nova_groupext.solver.aliases import Path
 from nova_groupext.solver.bounds import fixed
 from nova_groupext.solver.exact import feasibility
+from nova_groupext.solver.exact.proof import Proof
 from nova_groupext.solver.model import assumptions
 from nova_groupext.solver.model import host_arrays
 from nova_groupext.solver.model import problems
@@ -142,7 +144,8 @@ class Oracle:
         # The solver assumes that pinned members keep the policies.
         if fixed.find_violated(problem) or self._is_contradictory(problem):
             return feasibility.Verdict(is_infeasible=True)
-        return self._solve(problem, tuning.QUERY_SHARE, feasibility.solve)
+        confirm = functools.partial(feasibility.solve, proof=Proof.EXPECTED)
+        return self._solve(problem, tuning.QUERY_SHARE, confirm)
 
     def _is_contradictory(self, problem: problems.Problem) -> bool:
         """Check whether even unlimited capacity is proved to allow no plan."""

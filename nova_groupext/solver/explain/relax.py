@@ -159,15 +159,23 @@ class _Search:
             for member in self._problem.topology.members
             if member.path in plan.placement
         )
+        lowered = self._joint(
+            [
+                path
+                for path, member_set in self._member_sets.items()
+                if placed[path] < member_set.min_count
+            ]
+        )
         min_counts = tuple(
-            MinCount(path, placed[path])
-            for path, member_set in self._member_sets.items()
-            if placed[path] < member_set.min_count
+            MinCount(
+                path, min(placed[path], self._member_sets[path].min_count)
+            )
+            for minimum in lowered
+            for path in minimum.paths
         )
         self._plans.use(plan)
-        joint = self._joint([path for path, _ in min_counts])
         relaxation = Relaxation(
-            (), min_counts, tuple(e for e in joint if len(e.paths) > 1)
+            (), min_counts, tuple(e for e in lowered if len(e.paths) > 1)
         )
         if not self._helps(relaxation):
             return []

@@ -101,11 +101,15 @@ def _shared(sides: Iterable[tuple[Path, ...]]) -> Path | None:
 
 def _overlapping(outer: Sequence[OuterPart]) -> Path | None:
     """Return the first part within another one, judged by its name."""
+    counts = collections.Counter(part.outside_path for part in outer)
     return min(
         (
-            paths.join(first.group, first.path)
-            for first, second in itertools.permutations(outer, 2)
-            if paths.is_within(first.outside_path, second.outside_path)
+            paths.join(part.group, part.path)
+            for part in outer
+            if counts[part.outside_path] > 1
+            or any(
+                each in counts for each in paths.outer_paths(part.outside_path)
+            )
         ),
         default=None,
     )

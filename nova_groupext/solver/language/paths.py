@@ -74,6 +74,12 @@ def is_in_subtree(path: Path, subtree: Path) -> bool:
     return not subtree or f'{path}/'.startswith(f'{subtree}/')
 
 
+def outer_paths(path: Path) -> set[Path]:
+    """Return the paths of the parts that contain a part; see is_within()."""
+    stem = _NUMBER.sub('', path)
+    return with_ancestors([parent(path)]) | ({stem} - {path})
+
+
 def is_within(path: Path, outer: Path) -> bool:
     """Check whether a path is `outer`, below it, or like ``outer-3``."""
     return outer in (path, _NUMBER.sub('', path)) or path.startswith(

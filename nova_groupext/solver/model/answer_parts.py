@@ -136,6 +136,8 @@ class Stats(TypedDict, total=False):
 
     - stage: stage of the solver that found it
     - cut_short: whether more time might improve it
+    - members_bound: number of members beyond which no plan places any, where
+      some may be left out
     - first_seconds: seconds until the first answer
     - seconds: seconds until this one
     - peak_mib: peak memory of the solver's process
@@ -144,6 +146,7 @@ class Stats(TypedDict, total=False):
 
     stage: str
     cut_short: bool
+    members_bound: int
     first_seconds: float
     seconds: float
     peak_mib: int

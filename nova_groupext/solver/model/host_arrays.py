@@ -36,6 +36,14 @@ class Domains:
         self.size = size
         self.names = names
 
+    @classmethod
+    def whole_cloud(cls, hosts: int) -> 'Domains':
+        """Return one domain of all hosts.
+
+        :param hosts: number of the hosts
+        """
+        return cls(np.zeros(hosts, np.int64), 1)
+
     @functools.cached_property
     def hosts(self) -> list[Ints]:
         """Host numbers of every domain."""

@@ -9,40 +9,55 @@ distances is (levels x pairs) plus weighted numbers, some of them negative, of
 pairs that agree at some levels.
 """
 
+import collections
 from collections.abc import Callable
 from collections.abc import Collection
-from collections.abc import Iterable
 from collections.abc import Iterator
+from collections.abc import Sequence
+import functools
 import itertools
-from typing import NamedTuple
 
 from nova_groupext.solver.aliases import Domain
 from nova_groupext.solver.aliases import HostId
 from nova_groupext.solver.aliases import Level
 
 
-class Weight(NamedTuple):
-    """Weight of a pair of members that agrees at all of some levels."""
+def weigh_groups(
+    domain: Callable[[HostId, Level], Domain | None],
+    hosts: Sequence[HostId],
+    levels: tuple[Level, ...],
+    scope: Level,
+) -> collections.Counter[tuple[HostId, ...]]:
+    """Return the weight of a pair within each group of hosts.
 
-    levels: tuple[Level, ...]
-    weight: int
-
-
-def weights(levels: tuple[Level, ...], scope: Level) -> list[Weight]:
-    """Return the weight of a pair that agrees at each set of levels.
-
-    In addition, each pair costs the number of levels.
+    In addition, each pair costs the number of levels. A group shares its
+    domain at all of some levels; a host without a domain at one of them is in
+    no such group. Where racks nest in zones, nearly all weights cancel.
 
     :param levels: all levels, smallest first
     :param scope: one of them
     """
-    scope_index = levels.index(scope)
+    domains = [[domain(host, level) for host in hosts] for level in levels]
+    total = collections.Counter[tuple[HostId, ...]]()
+    for agreeing, weight in _weights(len(levels), levels.index(scope)):
+        groups: dict[tuple[Domain | None, ...], list[HostId]] = {}
+        keys = zip(*(domains[index] for index in agreeing), strict=True)
+        for host, key in zip(hosts, keys, strict=True):
+            if None not in key:
+                groups.setdefault(key, []).append(host)
+        for group in groups.values():
+            total[tuple(group)] += weight
+    return total
+
+
+@functools.lru_cache
+def _weights(
+    level_count: int, scope_index: int
+) -> list[tuple[tuple[int, ...], int]]:
+    """Return the weight of a pair that agrees at each set of levels."""
     return [
-        Weight(
-            tuple(levels[i] for i in agreeing),
-            _weight(agreeing, scope_index, len(levels)),
-        )
-        for agreeing in _subsets(range(len(levels)))
+        (agreeing, _weight(agreeing, scope_index, level_count))
+        for agreeing in _subsets(range(level_count))
     ]
 
 
@@ -62,20 +77,3 @@ def _subsets(items: Collection[int]) -> Iterator[tuple[int, ...]]:
         itertools.combinations(items, size)
         for size in range(1, len(items) + 1)
     )
-
-
-def group_hosts(
-    domain: Callable[[HostId, Level], Domain | None],
-    hosts: Iterable[HostId],
-    levels: tuple[Level, ...],
-) -> Collection[list[HostId]]:
-    """Group the hosts that share their domain at all of some levels.
-
-    Hosts without a domain at one of the levels are in no group.
-    """
-    groups: dict[tuple[Domain | None, ...], list[HostId]] = {}
-    for host in hosts:
-        key = tuple(domain(host, level) for level in levels)
-        if None not in key:
-            groups.setdefault(key, []).append(host)
-    return groups.values()

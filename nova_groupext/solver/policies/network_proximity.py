@@ -37,10 +37,14 @@ class NetworkProximity(base.Policy):
         sides = view.sides
         hosts = list(dict.fromkeys(itertools.chain(*sides)))
         total = len(view.levels) * _count_pairs(sides, hosts)
-        for levels, weight in distances.weights(view.levels, self.scope):
-            for group in distances.group_hosts(view.domain, hosts, levels):
-                total += weight * _count_pairs(sides, group)
-        return total
+        groups = distances.weigh_groups(
+            view.domain, hosts, view.levels, self.scope
+        )
+        return total + sum(
+            weight * _count_pairs(sides, group)
+            for group, weight in groups.items()
+            if weight
+        )
 
     @functools.cached_property
     def unit_cost(self) -> fractions.Fraction:
@@ -70,29 +74,22 @@ class NetworkProximity(base.Policy):
         """Return the sum of the distances of all pairs.
 
         It is a weighted sum of numbers of pairs that share domains, see
-        distances.weights(). Where racks nest in zones, nearly all weights
+        distances.weigh_groups(). Where racks nest in zones, nearly all weights
         cancel.
         """
         sides = rows.sides()
         total = _pairs(rows, sides, None, len(rows.levels))
-        for hosts, weight in self._weights(rows, sides).items():
+        all_hosts = sorted({host for side in sides for host in side.hosts})
+        groups = distances.weigh_groups(
+            rows.domain, all_hosts, rows.levels, self.scope
+        )
+        for hosts, weight in groups.items():
             present = [side for side in sides if rows.count(side, hosts).upper]
             if weight and len(present) >= min(2, len(sides)):
                 total += _pairs(rows, present, hosts, weight)
         distance = rows.add_column()
         rows.add_row(total <= distance)
         return distance
-
-    def _weights(
-        self, rows: tools.Rows, sides: Sequence[tools.Side]
-    ) -> collections.Counter[tuple[HostId, ...]]:
-        """Return the weight of a pair on hosts that share some domains."""
-        hosts = sorted({host for side in sides for host in side.hosts})
-        total = collections.Counter[tuple[HostId, ...]]()
-        for levels, weight in distances.weights(rows.levels, self.scope):
-            for group in distances.group_hosts(rows.domain, hosts, levels):
-                total[tuple(group)] += weight
-        return total
 
     def propagator(self, kinds: tools.Kinds[tools.P]) -> tools.P:
         return kinds.short_distance()

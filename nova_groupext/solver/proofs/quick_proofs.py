@@ -14,6 +14,7 @@ from nova_groupext.solver import tuning
 from nova_groupext.solver.aliases import Path
 from nova_groupext.solver.exact import feasibility
 from nova_groupext.solver.exact.feasibility import Verdict
+from nova_groupext.solver.exact.proof import Proof
 from nova_groupext.solver.model import assumptions
 from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import time_budget
@@ -74,4 +75,6 @@ def _is_infeasible(
 ) -> bool:
     """Check whether the integer program proves infeasibility in some time."""
     seconds = min(seconds, budget.remaining() * tuning.SUSPECT_SHARE)
-    return feasibility.solve(problem, budget.slice(seconds)).is_infeasible
+    return feasibility.solve(
+        problem, budget.slice(seconds), proof=Proof.EXPECTED
+    ).is_infeasible

@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 
 from nova_groupext.solver.exact import feasibility
+from nova_groupext.solver.exact.proof import Proof
 from nova_groupext.solver.model import subproblem
 from nova_groupext.solver.model import time_budget
 from nova_groupext.solver.repair import bottlenecks
@@ -93,7 +94,7 @@ class ColocationGroups:
             prescribed, eq_classes, self.bottleneck_classes * has_bottlenecks
         )
         verdict = feasibility.solve(
-            problem, budget.slice(_SECONDS), needs_proof=False
+            problem, budget.slice(_SECONDS), proof=Proof.NEEDLESS
         )
         return verdict.plan is not None
 

@@ -11,6 +11,7 @@ import dataclasses
 import numpy as np
 
 from nova_groupext.solver.exact import feasibility
+from nova_groupext.solver.exact.proof import Proof
 from nova_groupext.solver.model import subproblem
 from nova_groupext.solver.repair import colocation_groups
 
@@ -119,7 +120,7 @@ class JointReinsertion:
             return None
         part = subproblem.restrict_hosts(fixed, hosts)
         plan = feasibility.solve(
-            part, budget.slice(_SECONDS), needs_proof=False
+            part, budget.slice(_SECONDS), proof=Proof.NEEDLESS
         ).plan
         return (
             None

@@ -18,6 +18,7 @@ import numpy as np
 
 from nova_groupext.solver.exact import expressions
 from nova_groupext.solver.exact import milp
+from nova_groupext.solver.exact.proof import Proof
 from nova_groupext.solver.model import time_budget
 from nova_groupext.solver.repair import capacity_rows
 from nova_groupext.solver.repair import colocation_groups
@@ -144,7 +145,7 @@ class DomainAssignment:
             ),
             ObjSense.kMinimize,
             self._solver.budget,
-            needs_proof=False,
+            proof=Proof.NEEDLESS,
         )
         return {
             propagator: domain

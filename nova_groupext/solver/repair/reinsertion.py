@@ -9,6 +9,7 @@ import numpy as np
 from nova_groupext.solver.construct import assignment
 from nova_groupext.solver.construct import candidate_list
 from nova_groupext.solver.exact import feasibility
+from nova_groupext.solver.exact.proof import Proof
 from nova_groupext.solver.model import subproblem
 from nova_groupext.solver.model import time_budget
 from nova_groupext.solver.model import violations
@@ -281,7 +282,9 @@ class _Insertion:
             return None
         fixed = subproblem.fix_others(problem, self.plan, moving)
         plan = feasibility.solve(
-            subproblem.restrict_hosts(fixed, hosts), budget, needs_proof=False
+            subproblem.restrict_hosts(fixed, hosts),
+            budget,
+            proof=Proof.NEEDLESS,
         ).plan
         return plan and subproblem.restore_alternatives(self.plan, plan)
 

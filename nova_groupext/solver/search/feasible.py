@@ -13,6 +13,7 @@ from collections.abc import Callable
 from collections.abc import Iterator
 import dataclasses
 import itertools
+import math
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from nova_groupext.solver.construct import partial_plan
 from nova_groupext.solver.construct import squeaky_wheel
 from nova_groupext.solver.exact import feasibility
 from nova_groupext.solver.exact.feasibility import Verdict
+from nova_groupext.solver.exact.proof import Proof
 from nova_groupext.solver.model import host_arrays
 from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import subproblem
@@ -85,7 +87,7 @@ class FeasibilitySearch:
         if narrowed is not None:
             self._steps.narrow(narrowed)
         for verdict in self._run(self._steps, prove):
-            if verdict.is_final:
+            if verdict.is_final or not self._budget.remaining():
                 break
         return dataclasses.replace(
             verdict, best_partial_plan=self._steps.best_partial_plan
@@ -95,10 +97,16 @@ class FeasibilitySearch:
         self, steps: '_Steps', prove: Callable[[], Verdict]
     ) -> Iterator[Verdict]:
         """Run the steps of the search, and yield their verdicts."""
-        yield steps.construct()
+        is_tiny = steps.variables <= tuning.TINY_VARIABLES
+        yield steps.construct(1 if is_tiny else None)
         yield steps.solve_first()
+        if is_tiny:
+            yield steps.construct(tuning.CONSTRUCTIONS - 1)
         yield prove()
-        while self._budget.remaining():
+        if steps.variables <= tuning.MAX_TURN_VARIABLES:
+            # It takes less time than a repair that may be in vain.
+            yield steps.solve_part()
+        while True:
             yield steps.repair()
             yield steps.solve_part()
             yield steps.construct()
@@ -121,8 +129,10 @@ class _Steps:
         self._constructions = itertools.count()
         self._parts = itertools.count()
         self._near = 1.0
-        self._patience = 1.0
+        self._time_factor = 1.0
         self._wide: float = tuning.WIDE
+        # Wider samples have too many variables.
+        self._max_width = math.inf
         self._partial_plan: violations.Plan | None = None
         self._reinsertion = reinsertion.Reinsertion(greedy)
         self._seconds_of_all: float = tuning.ALL_SECONDS
@@ -150,12 +160,12 @@ class _Steps:
         """
         plan = None
         for _ in range(number or tuning.CONSTRUCTIONS):
-            heeds_soft = (
+            respects_soft = (
                 next(self._constructions) % 2 == 1
                 and self.variables <= tuning.MAX_SOFT_VARIABLES
             )
             plan = self._greedy.run_iteration(
-                heeds_soft, self._construction_budget()
+                respects_soft, self._construction_budget()
             )
             if plan is not None or not self._budget.remaining():
                 break
@@ -298,7 +308,7 @@ class _Steps:
         variables = sum(map(len, hosts.values()))
         if variables >= tuning.MAX_PART_SHARE * self.variables:
             return self._solve_all(keeps_current=keeps_current)
-        seconds = self._patience * max(
+        seconds = self._time_factor * max(
             tuning.PART_SECONDS,
             variables * tuning.SECONDS_PER_VARIABLE,
             seconds_to_keep,
@@ -307,10 +317,10 @@ class _Steps:
             subproblem.restrict_hosts(self._problem, hosts),
             self._budget.slice(seconds),
             keeps_current=keeps_current,
-            needs_proof=False,
+            proof=Proof.NEEDLESS,
         )
         if not verdict.is_final:
-            self._patience *= tuning.PART_GROWTH
+            self._time_factor *= tuning.PART_GROWTH
         if verdict.is_infeasible and plan is not None:
             self._near *= tuning.PART_GROWTH
         return dataclasses.replace(
@@ -324,6 +334,7 @@ class _Steps:
         self._greedy.find_all_fitting(
             self._budget.slice(tuning.FITTING_SECONDS)
         )
+        width = min(width, self._max_width)
         while True:
             sampled = self._greedy.sample_hosts(
                 candidate_list.of_part(width), plan=plan
@@ -336,3 +347,4 @@ class _Steps:
             if variables <= tuning.MAX_PART_VARIABLES or width <= 1:
                 return hosts
             width /= 2
+            self._max_width = width

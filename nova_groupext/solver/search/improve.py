@@ -5,7 +5,7 @@ In a small problem the integer program over all hosts mostly finds the optimum
 directly. In a larger one, further constructions come first, then integer
 programs for a few members at a time while the others keep their hosts. Then
 each soft policy alone gives a lower bound of the cost, and the integer program
-over all hosts gets the remaining time.
+over all hosts gets the remaining time, or neighbourhoods if it takes too long.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,6 @@ from nova_groupext.solver import tuning
 from nova_groupext.solver.construct import squeaky_wheel
 from nova_groupext.solver.exact import feasibility
 from nova_groupext.solver.model import answer_parts
-from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import time_budget
 from nova_groupext.solver.model import violations
 from nova_groupext.solver.search import neighbourhood
@@ -52,9 +51,30 @@ def improve_plan(
             return
         if not budget.remaining():
             return
-    elif incumbent.is_perfect and not _has_scores(incumbent.problem):
+    elif incumbent.is_best:
         yield {'cut_short': budget.is_cut_short}
         return
+    for stats in _search(incumbent, greedy, budget):
+        if incumbent.is_best:
+            yield {**stats, 'cut_short': budget.is_cut_short}
+            return
+        yield stats
+    if (
+        variable_count <= tuning.MAX_EXACT_VARIABLES
+        and feasibility.has_time_for(variable_count, budget)
+    ):
+        yield from _prove(incumbent, budget)
+    else:
+        plans = neighbourhood.search(incumbent, budget)
+        yield from _offer(incumbent, plans, 'neighbourhood')
+
+
+def _search(
+    incumbent: Incumbent,
+    greedy: squeaky_wheel.SqueakyWheel,
+    budget: time_budget.TimeBudget,
+) -> Iterator[answer_parts.Stats]:
+    """Search for better plans, and bound the soft cost."""
     part = budget.slice(budget.remaining() * tuning.MOST_MEMBERS_SHARE)
     plans = rack_neighbourhood.search(incumbent, part)
     yield from _offer(incumbent, plans, 'members')
@@ -64,19 +84,6 @@ def improve_plan(
     yield from _offer(incumbent, plans, 'neighbourhood')
     part = budget.slice(budget.remaining() * tuning.BOUNDS_SHARE)
     yield from _bound(incumbent, part)
-    if (
-        variable_count <= tuning.MAX_EXACT_VARIABLES
-        and feasibility.has_time_for(variable_count, budget)
-    ):
-        yield from _prove(incumbent, budget)
-
-
-def _has_scores(problem: problems.Problem) -> bool:
-    return any(
-        score
-        for member_class in problem.classes.values()
-        for score in member_class.scores.values()
-    )
 
 
 def _construct(
@@ -160,6 +167,8 @@ def _update(
 ) -> answer_parts.Stats:
     solution = exact.incumbent
     incumbent.replace(solution.plan, solution.objective, exact.bound)
+    if exact.has_most_members and incumbent.members_bound is not None:
+        incumbent.members_bound = solution.objective.members
     return {
         'stage': stage,
         'cut_short': is_cut_short or not exact.is_proved,

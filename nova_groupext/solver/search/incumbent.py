@@ -2,17 +2,22 @@
 """Incumbent: the best plan so far, and its proven bound."""
 
 import fractions
+import functools
 
+from nova_groupext.solver import bounds
 from nova_groupext.solver.model import answer_parts
 from nova_groupext.solver.model import answers
 from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import violations
+from nova_groupext.solver.search import preference_bound
 
 
 class Incumbent:
     """Best feasible plan so far, which only a better one replaces.
 
     :ivar bound: proven least soft cost at the number placed and kept
+    :ivar members_bound: number of members that no plan exceeds, with those of
+        other groups; None if all have to come
     """
 
     def __init__(
@@ -22,11 +27,19 @@ class Incumbent:
         self.plan = plan
         self.objective = violations.objective(problem, plan)
         self.bound = fractions.Fraction(0)
+        self.members_bound: int | None = None
+        if any(s.min_count < s.count for s in problem.topology.member_sets):
+            self.members_bound = bounds.count_members(problem)
 
     @property
     def cost(self) -> fractions.Fraction:
         """Exact soft cost."""
         return -self.objective.saving
+
+    @property
+    def has_most_members(self) -> bool:
+        """True if no plan can have more members."""
+        return self.objective.members == self.members_bound
 
     @property
     def is_perfect(self) -> bool:
@@ -37,6 +50,18 @@ class Incumbent:
             and members == len(self.problem.class_of)
             and not self.objective.kept
         )
+
+    @property
+    def is_best(self) -> bool:
+        """True if no plan can be better, also by the operator's scores."""
+        return (
+            self.is_perfect
+            and self.objective.preference == self._best_preference
+        )
+
+    @functools.cached_property
+    def _best_preference(self) -> fractions.Fraction:
+        return preference_bound.find(self.problem)
 
     def offer(self, plan: violations.Plan) -> bool:
         """Replace the plan if another is better; return whether it is."""
@@ -68,4 +93,7 @@ class Incumbent:
 
         :param problem: the problem as described, policies not merged
         """
+        if self.members_bound is not None:
+            own = self.members_bound - len(problem.outsiders)
+            stats = {**stats, 'members_bound': own}
         return answers.placed(problem, self.plan, self.bound, stats)

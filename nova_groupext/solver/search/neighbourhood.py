@@ -37,7 +37,7 @@ def search(
     :returns: feasible plans; some are no improvement
     """
     local_search = _LocalSearch(incumbent)
-    if local_search.elsewhere():
+    if local_search.displaced_members():
         yield local_search.return_members(budget)
     idle_steps = 0
     while idle_steps < tuning.MAX_IDLE_STEPS and budget.remaining():
@@ -75,7 +75,7 @@ class _LocalSearch:
         self, budget: time_budget.TimeBudget
     ) -> violations.Plan:
         """Return the best plan in which members only go where they were."""
-        moving = self.elsewhere()
+        moving = self.displaced_members()
         placement = self.incumbent.plan.placement
         hosts = {
             part: {
@@ -86,7 +86,7 @@ class _LocalSearch:
         }
         return self._solve(moving, hosts, budget)
 
-    def elsewhere(self) -> set[Path]:
+    def displaced_members(self) -> set[Path]:
         """Return the placed members that are to return to where they were."""
         if not self.problem.keeps_current:
             return set()
@@ -140,11 +140,11 @@ class _LocalSearch:
 
     def _draw_returning(self) -> set[Path]:
         """Draw some members that may return to where they were, or none."""
-        elsewhere = sorted(self.elsewhere())
-        if not elsewhere or self._random.integers(2):
+        displaced = sorted(self.displaced_members())
+        if not displaced or self._random.integers(2):
             return set()
-        self._random.shuffle(elsewhere)
-        return set(elsewhere[: tuning.MAX_TARGET_DOMAINS])
+        self._random.shuffle(displaced)
+        return set(displaced[: tuning.MAX_TARGET_DOMAINS])
 
     def _draw_targets(self, policy: base.Policy | None) -> set[HostId]:
         """Draw domains for the members of a policy; return their hosts."""

@@ -31,7 +31,7 @@ def complete(
     if greedy.variable_count <= tuning.SMALL_VARIABLES:
         return None
     for _ in range(tuning.CONSTRUCTIONS):
-        new_plan = greedy.run_iteration(heeds_soft=False, budget=budget)
+        new_plan = greedy.run_iteration(respects_soft=False, budget=budget)
         if new_plan is not None or not budget.remaining():
             return new_plan
     greedy.best_partial = partial_plan.PartialPlan.of(problem, plan)

@@ -31,7 +31,11 @@ def search(
     """
     racks = _Racks(incumbent)
     idle_steps = 0
-    while racks.unplaced() and budget.remaining():
+    while (
+        racks.unplaced()
+        and not incumbent.has_most_members
+        and budget.remaining()
+    ):
         members = incumbent.objective.members
         yield racks.step(budget)
         idle_steps = (

@@ -49,7 +49,7 @@ def search(problem: problems.Problem) -> Iterator[answers.Answer]:
     }
     if verdict.plan is not None:
         best = incumbent.Incumbent(merged, verdict.plan)
-        stats['first_seconds'] = round(budget.elapsed(), 4)
+        stats['first_seconds'] = round(budget.elapsed(), 6)
         yield best.answer(problem, stats)
         for stage in improve.improve_plan(best, search.greedy, budget):
             yield best.answer(problem, {**stats, **stage})
@@ -69,7 +69,8 @@ def _find_all(
     if all(s.min_count == s.count for s in problem.topology.member_sets):
         return Verdict()
     strict = subproblem.require_all(problem)
-    budget = budget.attempt(budget.remaining() * tuning.ALL_MEMBERS_SHARE)
+    # The plan, and all later ones, depend on how far this gets.
+    budget = budget.slice(budget.remaining() * tuning.ALL_MEMBERS_SHARE)
     search = feasible.FeasibilitySearch(strict, budget)
     verdict = _find(strict, search, budget)
     partial = verdict.best_partial_plan
@@ -107,5 +108,5 @@ def _refuse(
     assumed: frozenset[Assumption] | None = None,
 ) -> Iterator[answers.Answer]:
     for refusal in explain.refusals(problem, budget, assumed):
-        stats.setdefault('first_seconds', round(budget.elapsed(), 4))
+        stats.setdefault('first_seconds', round(budget.elapsed(), 6))
         yield answers.refused(refusal, stats)

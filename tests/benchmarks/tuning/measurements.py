@@ -273,6 +273,7 @@ MEASUREMENTS = {
         )
     ),
     'LARGE_PROGRAM': Measurement((*_PROVED_OPTIMAL, *_HARD[3:5])),
+    'UNPRESOLVED_SHARE': Measurement(_SLOW_PROOFS, (0.0, 1 / 6, 2 / 3)),
     'CHECK_INTERVAL': Measurement(
         (
             *_PROVED_OPTIMAL,
@@ -300,6 +301,14 @@ MEASUREMENTS = {
         )
     ),
     'SMALL_VARIABLES': Measurement(_SMALL),
+    'TINY_VARIABLES': Measurement(
+        (
+            Solve(_fits(100, 20, 'scarce', 0.95, 1), 2),
+            Solve(_fits(100, 20, 'topology', 0.9, 0), 2),
+            Solve(_fits(100, 20, 'scarce', 0.9, 2), 2),
+        ),
+        (0, 500, 2000),
+    ),
     'QUICK_SECONDS': Measurement((*_HARD[1:4], _REFUSED[1], _REFUSED[3])),
     'PART_SECONDS': Measurement(_ALTERNATING),
     'ALL_SECONDS': Measurement(_ALTERNATING),

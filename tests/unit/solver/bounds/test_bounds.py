@@ -320,3 +320,34 @@ class TestImports(base.BaseTestCase):
             'assert "highspy" not in sys.modules'
         )
         subprocess.run([sys.executable, '-c', code], check=True)
+
+
+class TestCountMembers(base.BaseTestCase):
+    def count(self, hosts, *, classes, **members):
+        problem = builders.problem(hosts, group(**members), classes)
+        return bounds.count_members(problem)
+
+    def test_amounts_of_all_hosts_are_for_the_least_demands_first(self):
+        classes = {
+            'one': {'request': {'VCPU': 1}},
+            'four': {'request': {'VCPU': 4}},
+        }
+        optional = {'count': 3, 'min_count': 0}
+
+        number = self.count(
+            racks(a=(4, 4)),
+            classes=classes,
+            v={'class': 'one', **optional},
+            w={'class': 'four', **optional},
+        )
+
+        self.assertEqual(3 + 1, number)
+
+    def test_hosts_that_take_no_member_do_not_count(self):
+        number = self.count(
+            racks(a=(3, 3)),
+            classes={'two': {'request': {'VCPU': 2}}},
+            w={'class': 'two', 'count': 3, 'min_count': 0},
+        )
+
+        self.assertEqual(2, number)

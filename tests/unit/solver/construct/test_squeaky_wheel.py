@@ -33,13 +33,13 @@ class ConstructionCase(base.BaseTestCase):
         problem = builders.problem(hosts, topology, classes, **others)
         return squeaky_wheel.SqueakyWheel(problem)
 
-    def plans(self, *args, heeds_soft=True, **kwargs):
+    def plans(self, *args, respects_soft=True, **kwargs):
         """Return the plans of some constructions, all of them verified."""
         greedy = self.make(*args, **kwargs)
         before = state_snapshots.of(greedy.state)
         plans = []
         for _ in range(ITERATIONS):
-            plan = greedy.run_iteration(heeds_soft)
+            plan = greedy.run_iteration(respects_soft)
             self.assertEqual(before, state_snapshots.of(greedy.state))
             if plan is not None:
                 found_violations = violations.find(greedy.problem, plan)
@@ -229,8 +229,10 @@ class TestSoft(ConstructionCase):
     def test_soft_policies_may_be_ignored(self):
         rule = policy('anti-affinity', 'host', False)
         hosts = racks(a=(9,), b=(2,), c=(2,))
-        for heeds_soft, expected in ((True, 3), (False, 1)):
-            found = self.plan(hosts, group([rule], w=3), heeds_soft=heeds_soft)
+        for respects_soft, expected in ((True, 3), (False, 1)):
+            found = self.plan(
+                hosts, group([rule], w=3), respects_soft=respects_soft
+            )
             self.assertEqual(expected, len(found))
 
 

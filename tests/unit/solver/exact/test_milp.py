@@ -2,6 +2,8 @@
 """Mixed integer programs, solved by HiGHS."""
 
 import random
+import subprocess
+import sys
 import time
 
 import fixtures
@@ -11,6 +13,7 @@ from oslotest import base
 from nova_groupext.solver import tuning
 from nova_groupext.solver.exact import expressions
 from nova_groupext.solver.exact import milp
+from nova_groupext.solver.exact.proof import Proof
 from nova_groupext.solver.model import time_budget
 
 
@@ -110,12 +113,13 @@ class TestRun(base.BaseTestCase):
             )
         )
 
-        for needs_proof, expected in (
-            (True, 1 + (not self.LARGE)),
-            (False, 1),
+        for need, expected in (
+            (Proof.CONFIRMED, 1 + (not self.LARGE)),
+            (Proof.EXPECTED, 1),
+            (Proof.NEEDLESS, 1),
         ):
             runs.clear()
-            result = self.run_(column, needs_proof=needs_proof)
+            result = self.run_(column, proof=need)
             self.assertIs(milp.Status.INFEASIBLE, result.status)
             self.assertEqual(expected, len(runs))
 
@@ -144,6 +148,26 @@ class TestRun(base.BaseTestCase):
 
 class TestRunLarge(TestRun):
     LARGE = 0
+
+
+class TestOutput(base.BaseTestCase):
+    def test_program_that_is_solved_prints_nothing(self):
+        script = (
+            'from nova_groupext.solver.exact import milp\n'
+            'from nova_groupext.solver.model import time_budget\n'
+            'budget = time_budget.TimeBudget(60)\n'
+            'milp.MixedIntegerProgram(0, budget).run()\n'
+        )
+
+        # HiGHS writes to the file itself, past sys.stdout.
+        done = subprocess.run(
+            [sys.executable, '-c', script],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=True,
+        )
+
+        self.assertEqual(b'', done.stdout)
 
 
 class TestTime(base.BaseTestCase):

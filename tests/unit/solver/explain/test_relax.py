@@ -324,3 +324,20 @@ class TestHardProblems(base.BaseTestCase):
 
     def test_no_change_is_offered_without_a_plan(self):
         self.assertEqual([], self.relaxations_of()[0])
+
+    def test_sets_of_a_partial_plan_are_counted_with_all_of_their_class(self):
+        self.useFixture(fixtures.MockPatchObject(tuning, 'MAX_RAISED_SETS', 3))
+        self.problem = builders.problem(
+            racks(a=(1,)), group(p=1, q=1, r=1, s=1, t=1)
+        )
+        self.conflict = minimal_conflict.Conflict(
+            tuple(map(assumptions.MemberAssumption, 'pqrst')), True
+        )
+
+        texts, _ = self.relaxations_of(
+            feasibility.Verdict(
+                best_partial_plan=violations.Plan({'p-0': 'a1'}, {})
+            )
+        )
+
+        self.assertEqual(['fits with 1 of 5 members like p'], texts)

@@ -18,3 +18,15 @@ class TestSplitIndex(base.BaseTestCase):
             ('-3', ('-3', -1)),
         ):
             self.assertEqual(expected, paths.split_index(path))
+
+
+class TestOuterPaths(base.BaseTestCase):
+    def test_outer_paths_of_a_part_are_those_that_it_is_within(self):
+        for path in ('/g', '/g/a', '/g/a-1', '/g/a/b', '/g/a/b-01', '/g/b-x'):
+            expected = {
+                outer
+                for outer in ('/g', '/g/a', '/g/a-1', '/g/a/b', '/g/b', '/g/x')
+                if outer != path and paths.is_within(path, outer)
+            }
+
+            self.assertEqual(expected, paths.outer_paths(path), path)

@@ -38,6 +38,7 @@ BATCHES = policy('batches', 'rack', size_of_batch=3)
 # A process that imports no more than the API and the scheduler do.
 LIGHT = """
 import sys
+from nova_groupext.api import app
 from nova_groupext.solver.language import topology
 from nova_groupext.solver.policies import registry
 assert {'leader', 'spread'} <= registry.types().keys()

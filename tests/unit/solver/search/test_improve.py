@@ -68,17 +68,30 @@ class TestStages(LargeCase):
         )
 
     def test_large_problem_is_improved_before_the_proof(self):
-        problem = builders.problem(racks(a=(3, 1), b=(3,)), group(w=3), SCORED)
-        best = self.start(problem, {f'w-{n}': 'a1' for n in range(3)})
+        two = [policy('anti-affinity', 'host', max_per_domain=2)]
+        problem = builders.problem(
+            racks(a=(3, 1), b=(3,)), group(two, w=3), SCORED
+        )
+        best = self.start(problem, {'w-0': 'a1', 'w-1': 'a1', 'w-2': 'a2'})
         found = self.stages(best)
         stages = [stats['stage'] for stats, _ in found]
         self.assertIn('preference', stages)
-        self.assertEqual(6, best.objective.preference)
+        self.assertEqual(5, best.objective.preference)
         self.assertTrue(
             {'greedy', 'neighbourhood'}.issuperset(
                 stages[: stages.index('members')]
             )
         )
+
+    def test_search_ends_when_no_plan_can_be_better(self):
+        problem = builders.problem(racks(a=(3, 1), b=(3,)), group(w=3), SCORED)
+        best = self.start(problem, {f'w-{n}': 'a1' for n in range(3)})
+
+        *_, (last, _rank) = self.stages(best)
+
+        self.assertEqual(6, best.objective.preference)
+        self.assertIn(last['stage'], ('greedy', 'neighbourhood'))
+        self.assertFalse(last['cut_short'])
 
     def test_no_step_makes_the_plan_worse(self):
         self.force(MAX_IDLE_STEPS=8)
@@ -100,7 +113,9 @@ class TestStages(LargeCase):
         self.assertEqual([], violations.find(problem, best.plan))
 
     def test_steps_before_the_proof_are_cut_short(self):
-        problem = builders.problem(racks(a=(2,), b=(2,)), pairs(), SCORED)
+        pair = pairs()
+        pair['policies'] = [policy('anti-affinity', 'host', max_per_domain=2)]
+        problem = builders.problem(racks(a=(2,), b=(4,)), pair, SCORED)
         best = self.start(problem, SPLIT)
         found = [stats for stats, _ in self.stages(best)]
         early = [s for s in found if s['stage'] in ('greedy', 'neighbourhood')]

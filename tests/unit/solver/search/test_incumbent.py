@@ -81,4 +81,7 @@ class TestIncumbent(base.BaseTestCase):
         self.assertEqual(
             {'soft': 0.3, 'bound': 0.1, 'preference': 2.1}, answer.cost
         )
-        self.assertEqual({'stage': 'greedy', 'cut_short': True}, answer.stats)
+        self.assertEqual(
+            {'stage': 'greedy', 'cut_short': True, 'members_bound': 3},
+            answer.stats,
+        )

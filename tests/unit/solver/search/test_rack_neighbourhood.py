@@ -68,11 +68,19 @@ class TestSearch(base.BaseTestCase):
 
     def test_search_ends_after_some_passes(self):
         found, _ = self.search(
+            racks(a=(2,), b=(2,)),
+            group([policy('anti-affinity', 'host')], w=optional(3)),
+            {'w-0': 'a1', 'w-1': 'b1'},
+        )
+        self.assertTrue(1 <= len(found) <= 8, len(found))
+
+    def test_search_ends_when_no_plan_can_have_more_members(self):
+        found, _ = self.search(
             racks(a=(1,), b=(1,)),
             group(w=optional(3)),
             {'w-0': 'a1', 'w-1': 'b1'},
         )
-        self.assertTrue(1 <= len(found) <= 8, len(found))
+        self.assertEqual([], found)
 
     def test_without_time_the_plan_stays(self):
         found, last = self.search(
