@@ -57,6 +57,17 @@ class TestTruncated(incomplete_snapshots.IncompleteCase):
         self.assertEqual('REFUSED', group['status'], group)
 
 
+class TestDown(incomplete_snapshots.IncompleteCase):
+    def test_cloud_in_which_no_host_is_up_refuses_nothing(self):
+        for host in ('cmp-1', 'cmp-2'):
+            self.force_down(host)
+
+        group = self.describe(TWO)
+
+        self.assertEqual('UNDECIDED', group['status'], group)
+        self.assertIsNone(group['refusal'])
+
+
 class TestTraits(incomplete_snapshots.IncompleteCase):
     """A flavor with a required trait that only cmp-1 has."""
 

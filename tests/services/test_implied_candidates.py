@@ -10,6 +10,7 @@ from oslotest import base
 from nova_groupext import exception
 from nova_groupext.scheduler.placement import implied_candidates
 from nova_groupext.scheduler.placement import queries
+from nova_groupext.scheduler.placement import tree_queries
 from tests.services import provider_trees
 
 AGGREGATES = [uuidutils.generate_uuid() for _each in range(2)]
@@ -23,6 +24,7 @@ class TestImpliedCandidates(provider_trees.ProviderTreesTestCase):
     def setUp(self):
         super().setUp()
         self.random = random.Random(4)
+        self.cloud = self.context, self.client, lambda: None
 
     def test_implied_candidates_are_those_of_placement(self):
         roots = [self.make_tree() for _each in range(TREES)]
@@ -31,38 +33,81 @@ class TestImpliedCandidates(provider_trees.ProviderTreesTestCase):
             request = self.make_request()
             expected = self.candidates(request)
 
-            implied = implied_candidates.ImpliedCandidates(
-                implied_candidates.ProviderQueries(
-                    self.context, self.client, lambda: None
-                ),
-                queries.parse_candidate_query(request),
+            found = self.implied(
+                roots,
+                request,
+                implied_candidates.ProviderQueries(*self.cloud),
             )
 
-            found = {each for root in roots for each in implied.of_host(root)}
             self.assertEqual(
                 {implied_candidates.key(each) for each in expected}, found
             )
             sizes.add(len(found))
         self.assertGreater(len(sizes), 3)
 
-    def make_tree(self):
-        """Make a root provider with up to two children; returns its uuid."""
-        shares = [provider_trees.SHARES] if self.random.random() < 0.3 else []
+    def test_candidates_of_few_hosts_are_those_of_placement(self):
+        """Half of the trees, without any that share."""
+        roots = [self.make_tree(0) for _each in range(TREES)]
+        some = set(roots[: TREES // 2])
+        sizes = set()
+        for _each in range(REQUESTS):
+            request = self.make_request()
+            expected = {
+                implied_candidates.key(each)
+                for each in self.candidates(request)
+            }
+
+            found = self.implied(
+                some,
+                request,
+                tree_queries.TreeQueries.of_hosts(*self.cloud, some),
+            )
+
+            in_trees = self.client.roots(self.context)
+            self.assertEqual(
+                {
+                    candidate
+                    for candidate in expected
+                    if {in_trees[each] for each, _name in candidate} <= some
+                },
+                found,
+            )
+            sizes.add(len(found))
+        self.assertGreater(len(sizes), 2)
+
+    def implied(self, roots, request, provider_queries):
+        implied = implied_candidates.ImpliedCandidates(
+            provider_queries, queries.parse_candidate_query(request)
+        )
+        return {each for root in roots for each in implied.of_host(root)}
+
+    def make_tree(self, sharing=0.3):
+        """Make a root provider with up to two children.
+
+        :param sharing: probability with which it is shared
+        :returns: its uuid
+        """
+        is_shared = self.random.random() < sharing
+        shares = [provider_trees.SHARES] if is_shared else []
         root = self.make_random_provider(shares)
         for _each in range(self.random.randrange(3)):
             self.make_random_provider([], root)
         return root
 
     def make_random_provider(self, traits, parent=None):
-        return self.make_provider(
-            {
-                name: self.random.randint(1, 2)
-                for name in self.choose(provider_trees.CLASSES, 0.7)
-            },
+        amounts = {
+            name: self.random.randint(1, 2)
+            for name in self.choose(provider_trees.CLASSES, 0.7)
+        }
+        provider = self.make_provider(
+            amounts,
             parent,
             [*traits, *self.choose(provider_trees.TRAITS, 0.5)],
             self.choose(AGGREGATES, 0.5),
         )
+        for name in self.choose(amounts, 0.2):
+            self.fill(provider, name)
+        return provider
 
     def make_request(self):
         traits, others = self.split(provider_trees.TRAITS)

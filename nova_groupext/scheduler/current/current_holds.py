@@ -59,6 +59,11 @@ class CurrentHolds:
         return cls(servers, held, reservations, placeholder_holds)
 
     @property
+    def all(self):
+        """List of all these VRTHolds."""
+        return [*self.servers.values(), *self.movable]
+
+    @property
     def movable(self):
         """List of the VRTHolds that may move to another host."""
         return [

@@ -14,7 +14,7 @@ from nova_groupext.solver.policies import registry
 
 
 def read(group, outsiders=()):
-    """Return the solver's Topology of a VRTGroup.
+    """Return the solver's Topology of a VRTGroup or PresentGroup.
 
     Levels that are no longer configured are accepted.
 
@@ -59,13 +59,14 @@ def policy_problem(tree, domains, host_names):
     """Return a solver's Problem with nothing but the topology and the hosts.
 
     :param tree: Topology
-    :param domains: hosts.Domains
+    :param domains: host_domains.Domains
     :param host_names: {compute node's name: its host's name}
     """
+    domains_of = domains.of_hosts({*host_names.values()})
     return problems.Problem(
         levels=tuple(vrt.levels(CONF)),
         hosts={
-            node: problems.Host(node, domains.of(host), free={}, foreign=False)
+            node: problems.Host(node, domains_of[host], free={}, foreign=False)
             for node, host in sorted(host_names.items())
         },
         classes={},

@@ -75,7 +75,8 @@ def read(context, group, draft=None):
     adopted is located by the hold of the draft's member. Members added or
     removed after the group was loaded are ignored.
 
-    :param group: VRTGroup, of which the members' ids and paths are used
+    :param group: VRTGroup or PresentGroup, of which the members' ids and
+        paths are used
     :param draft: the VRTGroup that revises it, if its members count as well
     :returns: MemberLocations
     """
@@ -88,7 +89,7 @@ def read(context, group, draft=None):
                 Location(move.host, move.node)
             )
     locations, reservations = {}, {}
-    holds = VRTHold.list_by_group(context, group.id, *states.HOLD_COMMITTED)
+    holds = VRTHold.list_group_locations(context, group.id)
     for hold in holds:
         location = Location(hold.host, hold.node)
         if hold.resize_member_id in paths:
@@ -96,15 +97,24 @@ def read(context, group, draft=None):
         elif hold.member_id in paths:
             locations[paths[hold.member_id]] = location
     if draft or any(h.status == states.Hold.EXCHANGING for h in holds):
-        for hold in VRTHold.list_open(context, group.id):
-            path = paths.get(hold.owner_id)
-            if not hold.allocations or not path:
-                continue
-            destinations[path].add(Location(hold.host, hold.node))
-            if hold.status == states.Hold.REDEEMED:
-                # The hold of a member that adopts a server ends.
-                destinations[path] |= (
-                    {locations[path]} if path in locations else set()
-                )
-                locations[path] = Location(hold.host, hold.node)
+        open_holds = VRTHold.list_open(context, group.id)
+        _add_open_holds(open_holds, paths, locations, destinations)
     return MemberLocations(locations, dict(destinations), reservations)
+
+
+def _add_open_holds(holds, paths, locations, destinations):
+    """Add where members are once a swap or an adoption has ended.
+
+    :param paths: {member id: path}
+    """
+    for hold in holds:
+        path = paths.get(hold.owner_id)
+        if not hold.allocations or not path:
+            continue
+        destinations[path].add(Location(hold.host, hold.node))
+        if hold.status == states.Hold.REDEEMED:
+            # The hold of a member that adopts a server ends.
+            destinations[path] |= (
+                {locations[path]} if path in locations else set()
+            )
+            locations[path] = Location(hold.host, hold.node)

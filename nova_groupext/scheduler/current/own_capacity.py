@@ -10,6 +10,11 @@ import collections
 from nova_groupext.scheduler.placement import client
 from nova_groupext.scheduler.placement import implied_candidates
 from nova_groupext.scheduler.placement import queries
+from nova_groupext.scheduler.placement import tree_queries
+
+# So many hosts of the cloud take as long in the queries about all providers as
+# one own host takes in requests about that one.
+CLOUD_HOSTS_PER_OWN = 50
 
 
 class OwnCapacity:
@@ -24,9 +29,7 @@ class OwnCapacity:
         self._placement_client = placement_client
         self._check_deadline = check_deadline
         self._holds = current.movable
-        self._queries = implied_candidates.ProviderQueries(
-            context, placement_client, check_deadline
-        )
+        self._queries = None
         # {provider: its host}, of the hosts and of all providers of the holds
         # and candidates
         self._host_of = {
@@ -36,16 +39,25 @@ class OwnCapacity:
         }
         self._inventories = {}
 
-    def candidates(self, resources):
+    @property
+    def hosts(self):
+        """Set of the hosts' uuids."""
+        return {hold.provider_uuid for hold in self._holds}
+
+    def candidates(self, resources, host_count=0):
         """Yield all allocation candidates on these hosts for one member.
 
         :param resources: Nova's ResourceRequest
+        :param host_count: number of all hosts of the cloud, to choose the
+            faster queries
         :returns: (set of root providers, allocation request) pairs; the roots
             are not only the host if it uses a sharing provider
         """
         query = queries.parse_candidate_query(resources)
         if not self._holds or query is None:
             return
+        if self._queries is None:
+            self._queries = self._make_queries(host_count)
         implied = implied_candidates.ImpliedCandidates(self._queries, query)
         for host, freed in sorted(self.freed(query.amounts).items()):
             for candidate in implied.of_host(host, freed):
@@ -56,6 +68,17 @@ class OwnCapacity:
                     roots,
                     implied_candidates.request(candidate, query.amounts),
                 )
+
+    def _make_queries(self, host_count):
+        args = self._context, self._placement_client, self._check_deadline
+        everywhere = implied_candidates.ProviderQueries(*args)
+        if host_count < len(
+            self.hosts
+        ) * CLOUD_HOSTS_PER_OWN or everywhere.with_traits(
+            [implied_candidates.SHARING_TRAIT]
+        ):
+            return everywhere
+        return tree_queries.TreeQueries.of_hosts(*args, self.hosts)
 
     def freed(self, amounts):
         """Return {host: (provider, resource class) pairs that holds fill}.
@@ -81,10 +104,8 @@ class OwnCapacity:
     def _allows(self, provider, name, amount):
         """Check whether an inventory's units allow an amount."""
         inventory = self._inventories_of(provider).get(name)
-        return (
-            inventory is not None
-            and inventory['min_unit'] <= amount <= inventory['max_unit']
-            and amount % inventory['step_size'] == 0
+        return inventory is not None and tree_queries.is_allowed(
+            inventory, amount
         )
 
     def _inventories_of(self, provider):

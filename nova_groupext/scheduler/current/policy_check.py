@@ -11,7 +11,8 @@ from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.plan import VRTPlan
 from nova_groupext.scheduler.current import definition
 from nova_groupext.scheduler.current import locations
-from nova_groupext.scheduler.nova import hosts
+from nova_groupext.scheduler.current import present_group
+from nova_groupext.scheduler.nova import host_domains
 from nova_groupext.solver.language import paths
 from nova_groupext.solver.moves import move_check
 
@@ -22,7 +23,7 @@ class PolicyCheck:
     The next one counts as soon as its draft is binding. A location that is
     allowed meanwhile is thus feasible whether the swap is made or compensated.
 
-    :ivar group: VRTGroup, as it was read last
+    :ivar group: VRTGroup or PresentGroup, as it was read last
     :param outsiders: {path name: Location} of members of other groups that
         soft policies refer to; only the cost depends on it
     """
@@ -35,13 +36,13 @@ class PolicyCheck:
         self.group = group
         self._definitions = [_Definition(context, group, self._outsiders)]
 
-    def read_locations(self, context):
+    def read_locations(self, context, draft_uuid):
         """Return the present MemberLocations of the group.
 
-        From now on, checks include the definition of a binding draft.
+        :param draft_uuid: of the binding draft, or None; from now on, checks
+            include its definition
         """
-        uuid = VRTGroup.find_binding_draft(context, self.group.id)
-        draft = uuid and VRTGroup.find(context, uuid)
+        draft = draft_uuid and VRTGroup.find(context, draft_uuid)
         self._definitions[1:] = (
             [_Definition(context, draft, {})] if draft else []
         )
@@ -105,7 +106,7 @@ class _Definition:
 
     def __init__(self, context, group, outsiders):
         self._topology = definition.read(group, outsiders)
-        self._domains = hosts.Domains(
+        self._domains = host_domains.Domains(
             context, definition.levels(self._topology)
         )
 
@@ -137,67 +138,53 @@ class MemberCheck:
         return self._moves[0].cost(node)
 
 
-class RedeemCheck:
-    """The check of members against strict policies before they are redeemed.
+def refused_members(context, members, state):
+    """Return those members whose servers would violate a strict policy.
 
     A planned host may have become infeasible: a server was moved past the
-    scheduler, or a host was put into another rack. A group without policies
-    costs one query.
+    scheduler, or a host was put into another rack. A policy that is violated
+    already only refuses what increases the violation. A group without policies
+    costs no query.
 
-    :param group_uuid: of the group that the request refers to
+    :param members: VRTMembers in state HELD, of one group
+    :param state: work_queries.GroupState of the group, or None
     """
+    if (
+        state is None
+        # The group is being deleted; the status of its members decides.
+        or state.status == states.Group.RELEASING
+        or not state.has_policies
+    ):
+        return []
+    group = present_group.read(context, state)
+    check = PolicyCheck(context, group)
+    now = check.read_locations(context, state.binding_draft)
+    unlocated = _unlocated(context, group, now)
+    return [
+        member
+        for member in members
+        if not _allows(check, now, member.path, unlocated)
+    ]
 
-    def __init__(self, context, group_uuid):
-        self._context = context
-        self._uuid = group_uuid
-        self._policy_check = None
 
-    def refused(self, members):
-        """Return those members whose servers would violate a strict policy.
+def _unlocated(context, group, now):
+    """Return {path: planned Location} of members that have no hold."""
+    if all(member.path in now.locations for member in group.members):
+        return {}
+    plan = VRTPlan.find_newest(context, group.id)
+    placements = plan.placements if plan else {}
+    return {
+        path: locations.Location(each.host, each.node)
+        for path, each in placements.items()
+        if path not in now.locations
+    }
 
-        A policy that is violated already only refuses what increases the
-        violation.
 
-        :param members: VRTMembers in state HELD
-        """
-        if not VRTGroup.has_policies(self._context, self._uuid):
-            return []
-        try:
-            self._refresh()
-        except exception.GroupNotFound:
-            # The group is being deleted; the status of its members decides.
-            return []
-        now = self._policy_check.read_locations(self._context)
-        unlocated = self._unlocated(now)
-        return [
-            member
-            for member in members
-            if not self._allows(now, member.path, unlocated)
-        ]
-
-    def _refresh(self):
-        if self._policy_check is None:
-            group = VRTGroup.get(self._context, self._uuid)
-            self._policy_check = PolicyCheck(self._context, group)
-        else:
-            self._policy_check.refresh(self._context)
-
-    def _allows(self, now, path, unlocated):
-        location = now.locations.get(path)
-        if location is None:
-            # Its hold has gone since the member was read.
-            return True
-        check = self._policy_check.check_member(
-            now, path, {location}, unlocated=unlocated
-        )
-        return check.allows(location.node)
-
-    def _unlocated(self, now):
-        """Return {path: planned Location} of members that have no hold."""
-        plan = VRTPlan.find_newest(self._context, self._policy_check.group.id)
-        placements = plan.placements if plan else {}
-        return {
-            path: locations.Location(each.host, each.node)
-            for path, each in placements.items()
-            if path not in now.locations
-        }
+def _allows(check, now, path, unlocated):
+    location = now.locations.get(path)
+    if location is None:
+        # Its hold has gone since the member was read.
+        return True
+    return check.check_member(
+        now, path, {location}, unlocated=unlocated
+    ).allows(location.node)

@@ -223,7 +223,7 @@ class _Commit:
             and member.path not in servers
         ]
         counted = [*current.held, *current.reservations]
-        quota.check(
+        quota.check_or_wait(
             self._context,
             self._draft.project_id,
             drafted,

@@ -16,7 +16,7 @@ All open creates of a group are decided together:
    single create is refused with the reason.
 
 ==========  ===================================  ============================
-crash       leaves                               who finishes
+crash       left behind                          finished by
 ==========  ===================================  ============================
 before 4    open creates                         the next owner of the lease:
                                                  it decides them anew
@@ -125,7 +125,7 @@ def _place(context, lease, group_id, chosen, decide_draft):
             if still_open:
                 _place(context, lease, group_id, still_open, decide_draft)
     else:
-        _refuse(context, decided, chosen[0])
+        _refuse(context, group, decided, chosen[0])
 
 
 def _still_open(context, group_id, chosen):
@@ -220,13 +220,13 @@ def _rename(context, lease, group, members):
         renames.rename(context, lease, new_paths)
 
 
-def _refuse(context, draft, chosen):
+def _refuse(context, group, draft, chosen):
     """Refuse a create whose draft has no plan.
 
+    :param group: as it was decided: what has changed since may allow a plan
     :param chosen: CreateChoices of the create
     """
     if draft.status == states.Group.REFUSED:
-        group = VRTGroup.get_row(context, draft.revises_id)
         chosen.create.refuse(
             *(context, group, _reason(context, draft)),
             has_successors=chosen.has_successors,

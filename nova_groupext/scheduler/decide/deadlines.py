@@ -15,6 +15,9 @@ from nova_groupext.solver.model import time_budget
 # rehearsed and held, or decided again.
 DECISION_SHARE = 0.6
 
+# The same if the cloud may have to be read and the group decided again.
+EARLY_SHARE = 0.2
+
 # Share of all the time that a decision may use of a processor. On a busy
 # machine it takes longer, for the same result.
 PROCESSOR_SHARE = 1 / 3
@@ -67,13 +70,14 @@ class Deadline:
             self._budget = time_budget.TimeBudget(seconds)
             self._renewed = 0.0
 
-    def limit(self, problem):
+    def limit(self, problem, share=DECISION_SHARE):
         """Return a problem with the time that its decision may take.
 
+        :param share: of the remaining time
         :raises: as check() does
         """
         self.check()
-        seconds = self._budget.remaining() * DECISION_SHARE
+        seconds = self._budget.remaining() * share
         if self._lease is not None:
             # It is not renewed while the solver runs.
             seconds = min(seconds, self._lease.seconds / 2)

@@ -7,7 +7,9 @@ to commit it, and which errors leave the group undecided. The order is here:
 
  1. Begin: check that this process has the group's policy types, and that
     there is something to decide; for a first plan, within the quota.
- 2. Look at the cloud, and at the group's own holds and servers.
+ 2. Look at the cloud, and at the group's own holds and servers. The first
+    look may start from an old reading; then only a plan for all members
+    counts, and only the first question is asked.
  3. Exclude the hosts of failed members.
  4. Keep the newest plan of a group without holds while it is valid; else
  5. ask the solver the strategy's questions, until an answer suffices.
@@ -21,11 +23,11 @@ to commit it, and which errors leave the group undecided. The order is here:
 11. Commit the plan: fill holds in Placement, and put them in force.
 
 After a rejection in steps 8, 9 or 11 the next attempt starts with step 2 and
-excludes what was rejected. When attempts or time are used up, the group is
-UNDECIDED.
+excludes what was rejected, unless the reading was old. When attempts or time
+are used up, the group is UNDECIDED.
 
 ==========  ===================================  ============================
-crash       leaves                               who finishes
+crash       left behind                          finished by
 ==========  ===================================  ============================
 before 11   PLANNING, perhaps with a plan        the next owner of the lease:
                                                  it decides anew
@@ -33,6 +35,8 @@ in 11       as protocol.hold_plan or             the same, after it finished
             protocol.swap says                   what these say
 ==========  ===================================  ============================
 """
+
+import dataclasses
 
 from oslo_log import log as logging
 
@@ -42,6 +46,7 @@ from nova_groupext.objects import states
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.plan import VRTPlan
 from nova_groupext.scheduler.current import definition
+from nova_groupext.scheduler.decide import deadlines
 from nova_groupext.scheduler.decide import decisions
 from nova_groupext.scheduler.decide import results
 from nova_groupext.scheduler.look import reading_gaps
@@ -72,40 +77,81 @@ def decide(work, strategy, tools):
 
 
 def _attempt_repeatedly(work, strategy, tools):
-    """Run attempts until one of them concludes."""
+    """Run attempts until one of them concludes.
+
+    The first looks at what the planner keeps of the cloud, if it keeps that.
+    """
+    if _can_be_decided_early(work, tools):
+        early = dataclasses.replace(tools, may_be_old=True)
+        if _attempt(work, strategy, early, set()) is None:
+            return
+        # Else step 4 would keep this plan, which no tenant has seen.
+        VRTPlan.mark_outdated(work.context, work.group.id)
     excluded = set()
     reason = results.NO_SUCCESS
     for attempt in range(CONF.vrt.planning_attempts):
         tools.pause(attempt)
-        work.deadline.check()
-        situation = strategy.look(work, tools, excluded)
-        _exclude_hosts(work, situation, excluded)
-        answer = strategy.kept_answer(work, situation)
+        rejection = _attempt(work, strategy, tools, excluded, reason)
+        if rejection is None:
+            return
+        excluded |= rejection.pairs
+        reason = rejection.reason or reason
+    results.conclude(work, states.Group.UNDECIDED, reason)
+
+
+def _can_be_decided_early(work, tools):
+    """Check whether an old reading of the cloud may do.
+
+    A tenant who has seen a plan gets that plan, unless it is no longer valid.
+    """
+    return (
+        tools.kept is not None
+        and tools.kept.find() is not None
+        and (
+            work.revised is not None
+            or VRTPlan.find_newest(work.context, work.group.id) is None
+        )
+    )
+
+
+def _attempt(work, strategy, tools, excluded, reason=results.NO_SUCCESS):
+    """Run one attempt.
+
+    :param excluded: {(class name, host id)}, which grows
+    :param reason: fault text if hosts were excluded and there is no plan
+    :returns: decisions.Rejection if another attempt may conclude, else None
+    """
+    work.deadline.check()
+    situation = strategy.look(work, tools, excluded)
+    snapshot = situation.snapshot
+    _exclude_hosts(work, situation, excluded)
+    answer = strategy.kept_answer(work, situation)
+    if answer is None and snapshot.is_old:
+        answer = _ask_early(work, strategy, tools, situation)
         if answer is None:
-            answer = _ask(work, strategy, tools, situation)
-        if answer.status != VRTPlan.PLACED:
-            gaps = _find_gaps(situation.snapshot, answer, excluded)
-            if reading_gaps.FREED_LATER in gaps:
-                continue
-            return results.conclude_without_plan(
-                *(work, situation.snapshot, answer, gaps),
-                reason if excluded else None,
-            )
-        decision = decisions.store(work, situation, answer)
-        rejection = strategy.reject(work, situation, decision)
-        if rejection:
-            excluded |= rejection.pairs
-            reason = rejection.reason
-            continue
-        refused = _rehearse(work, tools, situation.snapshot, decision)
-        if refused:
-            excluded |= refused
-            continue
-        if not work.group.hold_when_planned:
-            return results.conclude(work, states.Group.PLANNED)
-        if strategy.commit(work, tools, situation, decision):
-            return None
-    return results.conclude(work, states.Group.UNDECIDED, reason)
+            return decisions.AGAIN
+    elif answer is None:
+        answer = _ask(work, strategy, tools, situation)
+    if answer.status != VRTPlan.PLACED:
+        gaps = _find_gaps(snapshot, answer, excluded)
+        if reading_gaps.FREED_LATER in gaps:
+            return decisions.AGAIN
+        return results.conclude_without_plan(
+            *(work, snapshot, answer, gaps),
+            reason if excluded else None,
+        )
+    decision = decisions.store(work, situation, answer)
+    rejection = strategy.reject(work, situation, decision)
+    if rejection:
+        return rejection
+    refused = _rehearse(work, tools, snapshot, decision)
+    if refused:
+        return decisions.Rejection(refused)
+    if not work.group.hold_when_planned:
+        return results.conclude(work, states.Group.PLANNED)
+    if strategy.commit(work, tools, situation, decision):
+        return None
+    return decisions.AGAIN
 
 
 def _exclude_hosts(work, situation, excluded):
@@ -141,6 +187,18 @@ def _ask(work, strategy, tools, situation):
         if suffices(answer):
             break
     return answer
+
+
+def _ask_early(work, strategy, tools, situation):
+    """Return the answer from an old reading, if none can be better.
+
+    That is a plan for all members which suffices as the first answer: with
+    more capacity, further questions might not be needed.
+    """
+    problem, suffices = next(iter(strategy.questions(work, situation)))
+    answer = tools.solve(work.deadline.limit(problem, deadlines.EARLY_SHARE))
+    is_complete = answer.status == VRTPlan.PLACED and not answer.unplaced
+    return answer if is_complete and suffices(answer) else None
 
 
 def _find_gaps(snapshot, answer, excluded):

@@ -2,13 +2,15 @@
 """Decisions: stored plans, and how they differ from what a group has."""
 
 import collections
+from collections.abc import Set
 import dataclasses
+import typing
 
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member_placement import MemberPlacement
 from nova_groupext.objects.plan import VRTPlan
 from nova_groupext.scheduler.current import locations
-from nova_groupext.scheduler.nova import hosts
+from nova_groupext.scheduler.nova import host_domains
 from nova_groupext.solver.model import answers
 from nova_groupext.solver.model import violations
 
@@ -35,6 +37,21 @@ class Decision:
     def arriving(self):
         """Mapping {path: MemberPlacement} of all that is new to Placement."""
         return {**self.new, **self.reservations}
+
+
+class Rejection(typing.NamedTuple):
+    """Assignments that make a plan unacceptable, and why.
+
+    :ivar pairs: {(class name, host id)} to exclude from further attempts
+    :ivar reason: fault text, should no other plan be found; None for the usual
+    """
+
+    pairs: Set
+    reason: str | None = None
+
+
+#: Another attempt may conclude, with the same hosts.
+AGAIN = Rejection(frozenset())
 
 
 def store_answer(work, answer, placements):
@@ -194,7 +211,7 @@ def _placement(situation, answer, path, node):
     if hold is None:
         return _new_placement(situation, answer, path, node)
     host = situation.snapshot.hosts.get(node)
-    return hold.placement(hosts.all_domains(host) if host else {})
+    return hold.placement(host_domains.all_of_state(host) if host else {})
 
 
 def _new_placement(situation, answer, path, node):
@@ -207,7 +224,7 @@ def _new_placement(situation, answer, path, node):
         provider=host.uuid,
         allocations=request['allocations'],
         mappings=request['mappings'],
-        domains=hosts.all_domains(host),
+        domains=host_domains.all_of_state(host),
     )
 
 

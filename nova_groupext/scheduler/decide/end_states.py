@@ -11,7 +11,7 @@ import functools
 
 from nova_groupext import exception
 from nova_groupext.scheduler.current import definition
-from nova_groupext.scheduler.nova import hosts
+from nova_groupext.scheduler.nova import host_domains
 from nova_groupext.solver.moves import move_check
 
 
@@ -118,7 +118,7 @@ class EndStates:
         tree = definition.read(self._group)
         return definition.policy_problem(
             tree,
-            hosts.Domains(self._context, definition.levels(tree)),
+            host_domains.Domains(self._context, definition.levels(tree)),
             self._names,
         )
 

@@ -33,17 +33,16 @@ def _begin(work):
     :raises: LimitExceeded
     """
     with work.deadline.paused():
-        quota.check(work.context, work.group.project_id, work.group.members)
+        quota.check_or_wait(
+            work.context, work.group.project_id, work.group.members
+        )
     return True
 
 
 def _look(work, tools, excluded):
     return strategy.Situation(
         work.group,
-        tools.look(
-            *(work.context, work.group, tools.placement_client, excluded),
-            check_deadline=work.deadline.check,
-        ),
+        tools.look_for(work, excluded),
     )
 
 
@@ -60,7 +59,7 @@ def _commit(work, tools, _situation, decision):
         _hold(work, tools.placement_client, decision.plan)
     except exception.HoldFailed as exc:
         LOG.info(
-            'VRT group %(group)s: %(why)s',
+            'VRT group %(group)s is not held; it is decided again: %(why)s',
             {'group': work.group.uuid, 'why': exc},
         )
         return False
@@ -93,7 +92,7 @@ def _insert(work, plan, placeholder_holds):
         for member in work.group.members
         if member.path in plan.placements
     ]
-    quota.check(work.context, work.group.project_id, placed)
+    quota.check_or_wait(work.context, work.group.project_id, placed)
     return hold_plan.insert_plan(
         *(work.context, work.lease, placed, plan.placements),
         placeholder_holds,

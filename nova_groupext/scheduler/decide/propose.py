@@ -17,7 +17,7 @@ from nova_groupext.scheduler.decide import deadlines
 from nova_groupext.scheduler.decide import solver_process
 from nova_groupext.scheduler.follow import server_changes
 from nova_groupext.scheduler.look import look
-from nova_groupext.scheduler.nova import hosts
+from nova_groupext.scheduler.nova import host_domains
 from nova_groupext.scheduler.protocol import exclusive_hosts
 from nova_groupext.solver.moves import minimum_moves
 
@@ -81,7 +81,7 @@ def _find(context, group, placement_client):
         'moves': {
             path: {
                 'host': snapshot.hosts[node].host,
-                'domains': hosts.all_domains(snapshot.hosts[node]),
+                'domains': host_domains.all_of_state(snapshot.hosts[node]),
             }
             for path, node in moves.items()
         },

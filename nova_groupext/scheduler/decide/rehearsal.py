@@ -22,7 +22,7 @@ def rehearse(context, snapshot, placements, check_deadline):
     :param placements: {path: MemberPlacement}
     :param check_deadline: called before each member; raises OutOfTime
     """
-    manager = snapshot.host_manager
+    manager = snapshot.host_manager.separate()
     uuids = {each.provider for each in placements.values()}
     hosts_now = manager.all_hosts(context, sorted(uuids))
     refused = set()

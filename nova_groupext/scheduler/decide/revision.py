@@ -16,6 +16,7 @@ from nova_groupext.scheduler.adopt import adoption
 from nova_groupext.scheduler.current import current_holds
 from nova_groupext.scheduler.current import locations
 from nova_groupext.scheduler.decide import commit_revision
+from nova_groupext.scheduler.decide import decisions
 from nova_groupext.scheduler.decide import end_states
 from nova_groupext.scheduler.decide import replacement
 from nova_groupext.scheduler.decide import resize_needs
@@ -48,10 +49,7 @@ def _look(work, tools, excluded):
         raise group.conflict('replan it or create a new group')
     present = locations.read(context, group)
     current = current_holds.CurrentHolds.read(context, group, adopted)
-    snapshot = tools.look(
-        *(context, work.group, tools.placement_client, excluded),
-        *(current, work.deadline.check),
-    )
+    snapshot = tools.look_for(work, excluded, current)
     return strategy.Situation(
         group=group,
         snapshot=snapshot,
@@ -179,7 +177,7 @@ def _reject(work, situation, decision):
         reason = end_states.conflict(end_check.moving).format_message()
     class_of = situation.snapshot.class_of
     pairs = {(class_of[path], coming[path]) for path in rejected}
-    return strategy.Rejection(pairs, reason)
+    return decisions.Rejection(pairs, reason)
 
 
 #: Strategy for a draft that is PLANNING.

@@ -31,12 +31,16 @@ class Slots:
         # Slots that projects have for servers that wait
         self._urgent = collections.Counter()
 
-    def admits(self, project_id):
-        """Check whether a project would get a slot now."""
-        return (
+    def admits(self, project_id, *, is_urgent=False):
+        """Check whether a project would get a slot now; see take()."""
+        has_turn = (
             self._taken.total() < self._number
             and self._taken[project_id] < self._number - 1
         )
+        return has_turn or (is_urgent and self._is_extra_free(project_id))
+
+    def _is_extra_free(self, project_id):
+        return not (self._is_extra_taken or self._urgent[project_id])
 
     @contextlib.contextmanager
     def take(self, project_id, *, is_urgent=False):
@@ -60,9 +64,7 @@ class Slots:
                 self._turns[project_id] = 1 + max(
                     self._turns.values(), default=0
                 )
-            elif is_urgent and not (
-                self._is_extra_taken or self._urgent[project_id]
-            ):
+            elif is_urgent and self._is_extra_free(project_id):
                 slot = EXTRA
                 self._is_extra_taken = True
             else:

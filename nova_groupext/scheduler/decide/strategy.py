@@ -17,6 +17,7 @@ from nova_groupext.scheduler.decide import deadlines
 from nova_groupext.scheduler.decide import rehearsal
 from nova_groupext.scheduler.decide import resize_needs
 from nova_groupext.scheduler.decide import solver_process
+from nova_groupext.scheduler.look import kept_reading
 from nova_groupext.scheduler.look import look
 from nova_groupext.scheduler.look import snapshot
 from nova_groupext.scheduler.placement import client
@@ -64,6 +65,8 @@ class Tools:
     :ivar solve: function of a problems.Problem that returns an answers.Answer
     :ivar rehearse: as rehearsal.rehearse()
     :ivar pause: called with the number of each attempt
+    :ivar kept: KeptReading of the planner; None where none is kept
+    :ivar may_be_old: whether looks may start from that
     """
 
     placement_client: client.PlacementClient
@@ -71,6 +74,22 @@ class Tools:
     solve: Callable = solver_process.solve
     rehearse: Callable = rehearsal.rehearse
     pause: Callable = _pause
+    kept: kept_reading.KeptReading | None = None
+    may_be_old: bool = False
+
+    def look_for(self, work, excluded, *current):
+        """Return the snapshot.Snapshot of one attempt.
+
+        :param excluded: (class name, host id) pairs
+        :param current: CurrentHolds of the group, if it has any
+        """
+        return self.look(
+            *(work.context, work.group, self.placement_client),
+            *(excluded, *current),
+            check_deadline=work.deadline.check,
+            kept=self.kept,
+            may_be_old=self.may_be_old,
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,17 +123,6 @@ class Question(typing.NamedTuple):
     suffices: Callable = lambda answer: True
 
 
-class Rejection(typing.NamedTuple):
-    """Assignments that make a plan unacceptable, and why.
-
-    :ivar pairs: {(class name, host id)} to exclude from further attempts
-    :ivar reason: fault text, should no other plan be found
-    """
-
-    pairs: set
-    reason: str
-
-
 def _none(*_args):
     """Keep no answer, and reject no plan."""
 
@@ -133,7 +141,7 @@ class Strategy:
     :ivar kept_answer: function of (Work, Situation) that returns an answer
         that makes questions unneeded, or None
     :ivar reject: function of (Work, Situation, Decision) that returns a
-        Rejection, or None if the plan is acceptable
+        decisions.Rejection, or None if the plan is acceptable
     :ivar undecided: errors of these that leave the group undecided
     """
 

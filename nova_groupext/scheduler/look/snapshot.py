@@ -37,6 +37,8 @@ class Snapshot:
     :ivar class_of: {member path: class name}
     :ivar gaps: reading_gaps.ReadingGaps of this reading
     :ivar host_manager: the hosts.HostManager that has read the hosts
+    :ivar is_old: whether it started from a kept reading: it may show less
+        capacity than there is, so that only a plan for all members counts
     """
 
     problem: problems.Problem
@@ -45,6 +47,7 @@ class Snapshot:
     class_of: dict
     gaps: object
     host_manager: object
+    is_old: bool = False
 
     def class_of_member(self, path):
         return self.classes[self.class_of[path]]

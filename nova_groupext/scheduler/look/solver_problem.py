@@ -5,8 +5,7 @@ from nova_groupext.conf import CONF
 from nova_groupext.conf import vrt
 from nova_groupext.objects import topology
 from nova_groupext.scheduler.current import outsiders
-from nova_groupext.scheduler.nova import hosts
-from nova_groupext.scheduler.placement import overcommitment
+from nova_groupext.scheduler.nova import host_domains
 from nova_groupext.solver.model import problems
 from nova_groupext.solver.model import subproblem
 
@@ -20,26 +19,16 @@ class ProblemBuilder:
     :param current: current_holds.CurrentHolds of the group
     :param host_states: {host id: HostState} of all hosts
     :param free: {root provider: {(provider, resource class): amount}}
-    :param check_deadline: called before each request; raises OutOfTime
+    :param foreign: ids of the hosts with foreign consumers
     """
 
-    def __init__(
-        self,
-        context,
-        group,
-        placement_client,
-        current,
-        host_states,
-        free,
-        check_deadline,
-    ):
+    def __init__(self, context, group, current, host_states, free, foreign):
         self._context = context
         self._group = group
-        self._placement_client = placement_client
         self._current = current
         self._hosts = host_states
         self._free = free
-        self._check_deadline = check_deadline
+        self._foreign = foreign
 
     def build(self, classes, class_of):
         """Return the problems.Problem of the group.
@@ -104,9 +93,9 @@ class ProblemBuilder:
             'hosts': [
                 {
                     'id': host_id,
-                    'domains': hosts.domains(host),
+                    'domains': host_domains.of_state(host),
                     'free': self._free_on(host),
-                    'foreign': self._is_foreign(host),
+                    'foreign': host_id in self._foreign,
                 }
                 for host_id, host in self._hosts.items()
             ]
@@ -149,24 +138,6 @@ class ProblemBuilder:
             for provider, allocation in request['allocations'].items()
             for name, amount in allocation['resources'].items()
         }
-
-    def _is_foreign(self, host):
-        """Check whether a host has consumers other than the group's.
-
-        Only exclusive policies need this, so only then Placement is queried
-        about hosts that are no candidates.
-        """
-        if not self._group.is_exclusive:
-            return False
-        self._check_deadline()
-        used = self._placement_client.usages(self._context, host.uuid)
-        # The draft shares the consumers of the group that it revises.
-        owner_id = self._group.revises_id or self._group.id
-        return bool(
-            overcommitment.foreign_consumers(
-                self._context, owner_id, used or {}
-            )
-        )
 
 
 def resource_name(name, provider, root):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All hosts of the cloud, read anew for each snapshot, and their domains."""
+"""All hosts of the cloud, for one reading."""
 
-import collections
+import collections.abc
+import copy
 import operator
 import time
 
@@ -9,16 +10,16 @@ from nova import context as nova_context
 from nova import exception as nova_exc
 from nova import objects
 from nova import servicegroup
+from nova import weights as nova_weights
 from nova.scheduler import host_manager
+from nova.scheduler import weights
 from oslo_log import log as logging
 
 from nova_groupext.conf import CONF
-from nova_groupext.conf import vrt
-from nova_groupext.db import database_errors
+from nova_groupext.scheduler.nova import aggregates
+from nova_groupext.scheduler.nova import service_states
 
 LOG = logging.getLogger(__name__)
-
-ZONE_KEY = 'availability_zone'
 
 # Share of planning_time_limit for which to wait for a cell.
 CELL_TIMEOUT_SHARE = 0.15
@@ -26,17 +27,40 @@ CELL_TIMEOUT_SHARE = 0.15
 # Share of service_down_time after which services are read again.
 REFRESH_SHARE = 0.25
 
-# Prefix of the reason with which a compute service disables itself while it
-# cannot reach its hypervisor. It enables itself again only with this prefix.
-AUTO_DISABLED = 'AUTO: '
+
+class _Servers(collections.abc.Mapping):
+    """The servers of a host by uuid: the objects that Nova gives to filters.
+
+    Each is made when it is used: most filters need only the uuids, if at all.
+
+    :param context: of the host's cell
+    """
+
+    def __init__(self, context, uuids):
+        self._context = context
+        # {uuid: Instance, or None before it is used}
+        self._servers = dict.fromkeys(uuids)
+
+    def __getitem__(self, uuid):
+        server = self._servers[uuid]
+        if server is None:
+            server = objects.Instance(self._context, uuid=uuid)
+            self._servers[uuid] = server
+        return server
+
+    def __iter__(self):
+        return iter(self._servers)
+
+    def __len__(self):
+        return len(self._servers)
 
 
 class HostManager(host_manager.HostManager):
-    """Nova's HostManager for one snapshot of the cloud.
+    """Nova's HostManager for one reading of the cloud.
 
     Nova's schedulers learn of changed aggregates and servers by messages on
     their own topic, which a planner does not receive. It creates a HostManager
-    for every snapshot, so that no data is older than the snapshot.
+    for every reading, so that no data is older than that.
     """
 
     # True when every cell has answered and some host is up. A cloud with no
@@ -45,6 +69,20 @@ class HostManager(host_manager.HostManager):
 
     # When services were read, by the monotonic clock.
     _read_at = 0
+
+    def _init_aggregates(self):
+        """Do as Nova does, with fewer rows and objects."""
+        context = nova_context.get_admin_context()
+        for aggregate in aggregates.read_all(context):
+            self.aggs_by_id[aggregate.id] = aggregate
+            for host in aggregate.hosts:
+                self.host_aggregates_map[host].add(aggregate.id)
+
+    def has_same_aggregates(self, context):
+        """Check whether the aggregates are still those of this reading."""
+        return _contents(aggregates.read_all(context)) == _contents(
+            self.aggs_by_id.values()
+        )
 
     def _init_instance_info(self, computes_by_cell=None):
         """Skip reading all servers: they are read with the hosts' states."""
@@ -78,11 +116,7 @@ class HostManager(host_manager.HostManager):
         """Read the servers of some hosts of one cell with one query."""
         uuids_of = objects.InstanceList.get_uuids_by_hosts(context, hosts)
         for host in hosts:
-            # Filters get the objects that Nova would give them.
-            servers = {
-                uuid: objects.Instance(context, uuid=uuid)
-                for uuid in uuids_of[host]
-            }
+            servers = _Servers(context, uuids_of[host])
             self._instance_info[host] = {'instances': servers, 'updated': True}
 
     def all_hosts(self, context, uuids=None):
@@ -95,6 +129,49 @@ class HostManager(host_manager.HostManager):
             host.nodename: host
             for host in sorted(hosts, key=operator.attrgetter('nodename'))
         }
+
+    def separate(self):
+        """Return a manager with the same aggregates, for readings of its own.
+
+        A reading changes its manager, which others may use at the same time.
+        """
+        return copy.copy(self)
+
+    def scores(self, states, spec):
+        """Return {compute node's uuid: sum of the weighers} of some hosts.
+
+        Nova's get_weighed_hosts() gives the same sums. It also sorts the hosts
+        and prepares three log texts for each of them and each weigher.
+
+        :param states: HostStates
+        :returns: that, and the range of each weigher for scores_within()
+        """
+        if len(states) < 2:
+            return {host.uuid: 0.0 for host in states}, []
+        return self._weigh(states, spec)
+
+    def scores_within(self, states, spec, ranges):
+        """Return scores() of hosts that are compared with other hosts.
+
+        :param ranges: of the scores of these other hosts
+        """
+        return self._weigh(states, spec, ranges)[0]
+
+    def _weigh(self, states, spec, ranges=None):
+        """Return ({uuid: sum}, [(lowest, highest) weight] of each weigher).
+
+        :param ranges: of other hosts; None to compare these with one another
+        """
+        weighed = [weights.WeighedHost(state, 0.0) for state in states]
+        found = []
+        for number, weigher in enumerate(self.weighers):
+            raw = weigher.weigh_objects(weighed, spec)
+            found.append(ranges[number] if ranges else _range(weigher, raw))
+            for host, weight in zip(
+                weighed, nova_weights.normalize(raw, *found[-1]), strict=True
+            ):
+                host.weight += weigher.weight_multiplier(host.obj) * weight
+        return {host.obj.uuid: host.weight for host in weighed}, found
 
     def refresh_services(self, context, states):
         """Read the services again if they were read long ago.
@@ -118,6 +195,20 @@ class HostManager(host_manager.HostManager):
                 host.update(service=dict(services[host.host]))
 
 
+def _contents(found):
+    """Return {id: hosts and metadata} of some aggregates."""
+    return {each.id: (set(each.hosts), each.metadata) for each in found}
+
+
+def _range(weigher, raw):
+    """Return the lowest and the highest weight, as Nova normalizes them."""
+    low, high = weigher.minval, weigher.maxval
+    return (
+        min(raw) if low is None else low,
+        max(raw) if high is None else high,
+    )
+
+
 def _silent_cells(context, cells):
     """Return the uuids of the cells that do not answer a small query.
 
@@ -137,61 +228,8 @@ def _silent_cells(context, cells):
     }
 
 
-def domains(host_state):
-    """Return {level: domain} of a host, from its aggregates' metadata.
-
-    The level host is left out.
-    """
-    return _domains(host_state.host, host_state.aggregates)
-
-
-def all_domains(host_state):
-    """Return {level: domain} of a host, the level host included."""
-    return {'host': host_state.nodename, **domains(host_state)}
-
-
-def find_domains(context, host):
-    """Return {level: domain} of a host by its name, without the level host."""
-    return _domains(host, objects.AggregateList.get_by_host(context, host))
-
-
-def hosts_in_same_domains(context, level, names):
-    """Return the names of some hosts and of all that share a domain with them.
-
-    Only aggregates are read, which is fast in a large cloud.
-    """
-    if level == 'host':
-        return set(names)
-    domain_of = domain_by_host(context, level)
-    domains_used = {domain_of[name] for name in names if name in domain_of}
-    in_domains = {
-        host for host, domain in domain_of.items() if domain in domains_used
-    }
-    return in_domains.union(names)
-
-
-def domain_by_host(context, level):
-    """Return {host's name: its domain at a level} of the hosts that have one.
-
-    A host in several domains of the level has none.
-
-    :param level: any but ``host``; at a level that is no longer configured no
-        host has a domain
-    """
-    key = _keys().get(level)
-    values = collections.defaultdict(set)
-    if key is not None:
-        aggregates = objects.AggregateList.get_by_metadata_key(context, key)
-        for aggregate in aggregates:
-            for host in aggregate.hosts:
-                values[host].add(aggregate.metadata[key])
-    return {
-        host: domain for host, (domain, *more) in values.items() if not more
-    }
-
-
 def nodes(context, host):
-    """Return the ComputeNodes of a host; none if it is_out_of_service().
+    """Return the ComputeNodes of a host; none if it is out of service.
 
     :raises: one of database_errors.ANY when its cell does not answer
     """
@@ -204,29 +242,10 @@ def nodes(context, host):
             )
     except (nova_exc.HostMappingNotFound, nova_exc.ComputeHostNotFound):
         return []
-    return [] if _is_disabled(service) else list(compute_nodes)
-
-
-class Domains:
-    """The domains of all hosts, read once for many queries.
-
-    :param levels: the levels to read
-    """
-
-    def __init__(self, context, levels):
-        self._by_level = {
-            level: domain_by_host(context, level)
-            for level in levels
-            if level != 'host'
-        }
-
-    def of(self, host):
-        """Return {level: domain} of a host by its name, without ``host``."""
-        return {
-            level: domain_of[host]
-            for level, domain_of in self._by_level.items()
-            if host in domain_of
-        }
+    is_disabled = service_states.is_disabled(
+        service.disabled, service.disabled_reason
+    )
+    return [] if is_disabled else list(compute_nodes)
 
 
 def compute_node(context, host, name):
@@ -242,70 +261,3 @@ def compute_node(context, host, name):
             )
     except (nova_exc.HostMappingNotFound, nova_exc.ComputeHostNotFound):
         return None
-
-
-def is_out_of_service(context, host, node_uuid):
-    """Check whether the operator has removed or disabled a host.
-
-    A host that is down, has disabled itself, or whose cell does not answer may
-    come back and is not out of service.
-
-    :param node_uuid: of the compute node that was there
-    """
-    try:
-        mapping = objects.HostMapping.get_by_host(context, host)
-    except nova_exc.HostMappingNotFound:
-        return True
-    try:
-        with nova_context.target_cell(context, mapping.cell_mapping) as cctxt:
-            service = objects.Service.get_by_compute_host(cctxt, host)
-            objects.ComputeNode.get_by_uuid(cctxt, node_uuid)
-    except nova_exc.ComputeHostNotFound:
-        return True
-    except database_errors.ANY:
-        LOG.exception(
-            'The service of host %s could not be read; the host counts as in '
-            'service.',
-            host,
-        )
-        return False
-    return _is_disabled(service)
-
-
-def _is_disabled(service):
-    """Check whether the operator has disabled a compute service."""
-    reason = service.disabled_reason or ''
-    return service.disabled and not reason.startswith(AUTO_DISABLED)
-
-
-def _keys():
-    """Return {level: aggregate metadata key}, without the level host."""
-    return {**vrt.aggregate_keys(CONF), 'zone': ZONE_KEY}
-
-
-def _domains(host, aggregates):
-    domain_of = {
-        level: _domain(host, aggregates, level, key)
-        for level, key in _keys().items()
-    }
-    return {level: domain for level, domain in domain_of.items() if domain}
-
-
-def _domain(host, aggregates, level, key):
-    values = {
-        aggregate.metadata[key]
-        for aggregate in aggregates
-        if key in aggregate.metadata
-    }
-    if len(values) > 1:
-        LOG.warning(
-            'Host %(host)s is in more than one %(level)s: %(values)s. It '
-            'counts as being in none.',
-            {
-                'host': host,
-                'level': level,
-                'values': ', '.join(sorted(values)),
-            },
-        )
-        return None
-    return values.pop() if values else None

@@ -16,6 +16,9 @@ from oslo_utils import uuidutils
 
 from nova_groupext.objects.member_set import image_needs
 
+# Traits that Nova requires of each compute node, once all of them report it.
+OF_ALL_COMPUTES = {'OWNER_NOVA'}
+
 
 def key(request):
     """Return a string that is equal for equal resolved requests."""
@@ -48,15 +51,21 @@ def make_spec(context, request, project_id, user_id):
     return spec
 
 
-def placement_request(context, spec, host_manager):
+def placement_request(context, spec, host_manager, *, is_compared=False):
     """Return the ResourceRequest of a spec, as Nova's scheduler makes it.
 
     Nova's request filters run and change the spec. So the operator's rules
     (tenant isolation, forbidden aggregates, required traits...) hold for
     groups as for single servers.
 
+    :param is_compared: whether the result is only compared with another such
+        request: then no cell is asked whether all of its computes report a
+        trait
     :raises: nova.exception.NoValidHost when a request filter refuses
     """
+    if is_compared:
+        # A filter that finds these has nothing to ask.
+        spec.root_required.update(OF_ALL_COMPUTES)
     try:
         request_filter.process_reqspec(context, spec)
     except nova_exc.RequestFilterFailed as exc:

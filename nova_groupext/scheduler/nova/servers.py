@@ -11,10 +11,12 @@ from nova.compute import task_states
 from nova.compute import vm_states
 from oslo_log import log as logging
 
+from nova_groupext import chunks
+
 LOG = logging.getLogger(__name__)
 
 # Number of servers per query.
-_BATCH_SIZE = 200
+READ_AT_ONCE = 1000
 
 _DELETING = (task_states.DELETING, task_states.SOFT_DELETING)
 # States of servers whose records are still there: in the second one Nova frees
@@ -71,19 +73,20 @@ class Server:
 def read(context, uuids):
     """Return {uuid: Server} of those servers whose state is known now.
 
-    Servers in a cell that does not answer are left out.
+    Servers in a cell that does not answer are left out, and servers that are
+    moved to another cell just now.
     """
     servers = {}
-    for batch in _batches(uuids):
-        servers |= _read_batch(context, batch)
+    for some in chunks.chunked(uuids, READ_AT_ONCE):
+        servers |= _read_some(context, some)
     return servers
 
 
 def list_mapped(context, uuids):
     """Return the set of those uuids that have an instance mapping in Nova."""
     mapped = set()
-    for batch in _batches(uuids):
-        mapped |= _cell_mappings(context, batch).keys()
+    for some in chunks.chunked(uuids, READ_AT_ONCE):
+        mapped |= _cell_mappings(context, some).keys()
     return mapped
 
 
@@ -134,11 +137,6 @@ def is_first_boot(context, server_uuid):
     return mapping.cell_mapping is None
 
 
-def _batches(uuids):
-    for start in range(0, len(uuids), _BATCH_SIZE):
-        yield uuids[start : start + _BATCH_SIZE]
-
-
 def _cell_mappings(context, uuids):
     """Return {uuid: CellMapping or None} of the servers with a mapping."""
     mappings = objects.InstanceMappingList.get_by_instance_uuids(
@@ -149,7 +147,7 @@ def _cell_mappings(context, uuids):
     }
 
 
-def _read_batch(context, uuids):
+def _read_some(context, uuids):
     mappings = _cell_mappings(context, uuids)
     servers = {
         uuid: _without_cell(context, uuid)
@@ -157,14 +155,35 @@ def _read_batch(context, uuids):
         if mappings.get(uuid) is None
     }
     cells = {cell.uuid: cell for cell in mappings.values() if cell}
+    missing = set()
     for cell in cells.values():
-        cell_uuids = [
+        cell_uuids = {
             uuid
             for uuid, mapped_cell in mappings.items()
             if mapped_cell and mapped_cell.uuid == cell.uuid
-        ]
-        servers |= _read_cell(context, cell, cell_uuids)
-    return servers
+        }
+        found = _read_cell(context, cell, cell_uuids)
+        if found is not None:
+            servers |= found
+            missing |= cell_uuids - found.keys()
+    return servers | _judge_missing(context, mappings, missing)
+
+
+def _judge_missing(context, mappings, uuids):
+    """Return {uuid: Server} of those that were deleted and purged.
+
+    A resize to another cell maps a server to that cell, and then hides its old
+    row. So a server whose mapping has changed meanwhile is left out.
+
+    :param mappings: {uuid: CellMapping} before the cells were read
+    :param uuids: of servers that their cells do not have
+    """
+    later = _cell_mappings(context, uuids) if uuids else {}
+    return {
+        uuid: Server(ServerOutcome.DELETED)
+        for uuid in uuids
+        if (cell := later.get(uuid)) and cell.uuid == mappings[uuid].uuid
+    }
 
 
 def _without_cell(context, uuid):
@@ -177,12 +196,12 @@ def _without_cell(context, uuid):
 
 
 def _read_cell(context, cell, uuids):
-    """Return {uuid: Server} of one cell, or {} if it does not answer."""
+    """Return {uuid: Server} of one cell, or None if it does not answer."""
     results = nova_context.scatter_gather_single_cell(
         context.elevated(read_deleted='yes'),
         cell,
         objects.InstanceList.get_by_filters,
-        {'uuid': uuids},
+        {'uuid': [*uuids]},
         expected_attrs=[],
     )
     instances = results[cell.uuid]
@@ -191,15 +210,8 @@ def _read_cell(context, cell, uuids):
             'Cell %s does not answer; its servers are skipped.',
             cell.identity,
         )
-        return {}
-    servers = {
-        instance.uuid: _server(cell, instance) for instance in instances
-    }
-    # A mapping without an instance: the server was deleted and purged.
-    return {
-        uuid: servers.get(uuid, Server(ServerOutcome.DELETED))
-        for uuid in uuids
-    }
+        return None
+    return {instance.uuid: _server(cell, instance) for instance in instances}
 
 
 def _server(cell, instance):

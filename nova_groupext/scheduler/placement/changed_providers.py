@@ -8,15 +8,21 @@ difference from the rows changes.
 """
 
 import collections
+import time
 
-from nova_groupext.objects import states
 from nova_groupext.objects.hold import VRTHold
+
+# In a busy cloud some hold is just being filled or emptied most of the time:
+# its row and its allocation change one after the other. So a difference that
+# is new is read again before it counts.
+MAX_ATTEMPTS = 4
+PAUSE = 0.5
 
 
 class ChangedProviders:
     """The providers that were found consistent, from round to round.
 
-    The first round, and a round after a failed begin(), has to read all.
+    The first round has to read all.
     """
 
     def __init__(self):
@@ -33,12 +39,22 @@ class ChangedProviders:
         :raises: PlacementUnavailable
         """
         self._previous, self._current = self._current, {}
-        difference = _difference(context, placement_client)
+        difference = self._read_difference(context, placement_client)
         if difference != self._difference:
             self._previous = {}
         self._difference = difference
         # Read before the providers: the next round finds a later change.
         self._generations = placement_client.generations(context)
+
+    def _read_difference(self, context, placement_client):
+        """Return the former difference if that is found, else a new one."""
+        for attempt in range(MAX_ATTEMPTS):
+            if attempt:
+                time.sleep(PAUSE)
+            difference = _difference(context, placement_client)
+            if self._difference in (None, difference):
+                break
+        return difference
 
     def are_due(self, key, providers):
         """Check whether providers may have changed since they were consistent.
@@ -66,8 +82,8 @@ def _difference(context, placement_client):
     """
     count, amounts = placement_client.allocated_totals(context)
     difference = collections.Counter(amounts)
-    holds = VRTHold.list_by_status(context, states.Hold.HELD)
-    for hold in holds:
-        for allocation in hold.allocations.values():
+    holds = VRTHold.held_allocations(context)
+    for (allocations,) in holds:
+        for allocation in allocations.values():
             difference.subtract(allocation['resources'])
     return {'holds': count - len(holds), **difference}

@@ -41,7 +41,11 @@ class PlacementClient:
         """
         with faultpoints.around('hold.post'):
             uuids = [each.uuid for each in instead_of]
-            self.replace(context, uuids, holds, reads_generation=True)
+            try:
+                self.replace(context, uuids, holds, reads_generation=True)
+            except exception.ProviderConflict as exc:
+                # Nothing was written, and another plan may have other hosts.
+                raise exception.HoldFailed(reason=exc) from exc
 
     def replace(self, context, old, successors, *, reads_generation=False):
         """Empty some consumers and fill others, in one request.
@@ -51,7 +55,8 @@ class PlacementClient:
         :param reads_generation: whether to read the old consumers' generations
             first, and to leave out empty ones; by default the first generation
             is assumed
-        :raises: as hold() does
+        :raises: HoldFailed, PlacementUnavailable as hold() does;
+            ProviderConflict while others change the providers
         """
         body = {
             each.uuid: bodies.filled(each)
@@ -60,7 +65,7 @@ class PlacementClient:
         }
         for uuid in old:
             body |= self._emptied_body(context, uuid, reads_generation)
-        response = self._http.post(context, body)
+        response = self._post(context, body)
         if response.status_code != 204:
             raise exception.HoldFailed(reason=http.detail(response))
 
@@ -122,6 +127,19 @@ class PlacementClient:
                 reason=f'hold {uuid} could not be emptied'
             )
 
+    def empty_all(self, context, uuids):
+        """Empty the consumers of holds that were filled once, in one request.
+
+        :returns: False when Placement refuses that, for instance because one
+            of them is empty
+        :raises: PlacementUnavailable
+        """
+        body = {}
+        for uuid in uuids:
+            body |= bodies.emptied(uuid, bodies.FIRST_GENERATION)
+        with faultpoints.around('release.post'):
+            return _is_accepted(self._http.post(context, body), body)
+
     def refill(self, context, consumer, hold):
         """Fill a consumer once more if Placement shows nothing of it.
 
@@ -176,12 +194,19 @@ class PlacementClient:
 
         :returns: {consumer: {class: amount}}; None without such a provider
         """
-        url = f'/resource_providers/{provider}/allocations'
-        body = self._http.get(context, url, may_be_missing=True)
+        body = self._of_provider(context, provider, 'allocations')
         return body and {
             consumer: each['resources']
             for consumer, each in body['allocations'].items()
         }
+
+    def total_usage(self, context, provider):
+        """Return {resource class: amount} of all consumers of a provider.
+
+        A provider that does not exist has none.
+        """
+        body = self._of_provider(context, provider, 'usages')
+        return body['usages'] if body else {}
 
     def overcommitment(self, context, provider, usages):
         """Return the overcommitted amounts of a provider.
@@ -197,8 +222,7 @@ class PlacementClient:
 
         A provider that does not exist has none.
         """
-        url = f'/resource_providers/{provider}/inventories'
-        body = self._http.get(context, url, may_be_missing=True)
+        body = self._of_provider(context, provider, 'inventories')
         return body['inventories'] if body else {}
 
     def allocated_totals(self, context):
@@ -228,9 +252,13 @@ class PlacementClient:
 
         A provider that does not exist has none.
         """
-        url = f'/resource_providers/{provider}/aggregates'
-        body = self._http.get(context, url, may_be_missing=True)
+        body = self._of_provider(context, provider, 'aggregates')
         return body['aggregates'] if body else []
+
+    def traits(self, context, provider):
+        """Return the traits of a provider; none if it does not exist."""
+        body = self._of_provider(context, provider, 'traits')
+        return body['traits'] if body else []
 
     def generations(self, context):
         """Return {provider: its generation} of all providers."""
@@ -256,16 +284,28 @@ class PlacementClient:
 
     # -- HTTP --------------------------------------------------------------
 
+    def _of_provider(self, context, provider, part):
+        """Return a part of a provider; None without such a provider."""
+        url = f'/resource_providers/{provider}/{part}'
+        return self._http.get(context, url, may_lack=provider)
+
     def _write(self, context, body):
-        """Send a change of consumers; return whether Placement accepted it."""
+        """Send a change of consumers; return whether Placement accepted it.
+
+        :raises: as _post() does
+        """
+        return _is_accepted(self._post(context, body), body)
+
+    def _post(self, context, body):
+        """Send a change of consumers; return the answer.
+
+        :raises: PlacementUnavailable; ProviderConflict while others change the
+            providers
+        """
         response = self._http.post(context, body)
-        if response.status_code != 204:
-            LOG.info(
-                'Placement refused to change the allocations of consumers '
-                '%(body)s: %(reason)s',
-                {'body': [*body], 'reason': http.detail(response)},
-            )
-        return response.status_code == 204
+        if http.is_provider_conflict(response):
+            raise exception.ProviderConflict(reason=http.detail(response))
+        return response
 
     def _emptied_body(self, context, uuid, reads_generation=True):
         """Return the body that empties a consumer; {} if it owns nothing.
@@ -276,6 +316,17 @@ class PlacementClient:
             return bodies.emptied(uuid, bodies.FIRST_GENERATION)
         allocations, generation = self._consumer(context, uuid)
         return bodies.emptied(uuid, generation) if allocations else {}
+
+
+def _is_accepted(response, body):
+    """Check whether Placement accepted a change; log why it did not."""
+    if response.status_code != 204:
+        LOG.info(
+            'Placement refused to change the allocations of consumers '
+            '%(body)s: %(reason)s',
+            {'body': [*body], 'reason': http.detail(response)},
+        )
+    return response.status_code == 204
 
 
 def free_capacity(inventories, usages):

@@ -12,6 +12,10 @@ from keystoneauth1 import exceptions as ks_exc
 from nova_groupext import exception
 from nova_groupext.scheduler.placement import marked_requests
 
+# Statuses with which Placement itself answers a change: it was made, or
+# refused. Others are those of a proxy, of keystone, or of a wrong URL.
+CHANGE_STATUSES = 204, 400, 409
+
 # Attempts for a request that conflicts with another one about a provider, and
 # the maximum seconds between two of them.
 MAX_ATTEMPTS = 8
@@ -27,14 +31,15 @@ class Connection:
     def __init__(self, client):
         self._client = client
 
-    def get(self, context, url, may_be_missing=False):
+    def get(self, context, url, may_lack=None):
         """Return the JSON body of an answer.
 
-        :param may_be_missing: whether to return None for a 404
+        :param may_lack: uuid of a provider; None is returned if Placement
+            answers that it does not exist
         :raises: PlacementUnavailable when its status is not 200
         """
         response = self.send_get(context, url)
-        if may_be_missing and response.status_code == 404:
+        if may_lack is not None and is_missing(response, may_lack):
             return None
         return checked_body(response)
 
@@ -62,7 +67,7 @@ class Connection:
     def post(self, context, body):
         """Send one atomic change; repeat it after provider conflicts.
 
-        :returns: the answer, with a status below 500
+        :returns: the answer, with one of CHANGE_STATUSES
         :raises: PlacementUnavailable
         """
         for attempt in itertools.count(1):
@@ -75,7 +80,7 @@ class Connection:
                 )
             except ks_exc.ClientException as exc:
                 raise exception.PlacementUnavailable(reason=exc) from exc
-            if response.status_code >= 500:
+            if response.status_code not in CHANGE_STATUSES:
                 raise exception.PlacementUnavailable(reason=detail(response))
             if not is_provider_conflict(response) or attempt == MAX_ATTEMPTS:
                 return response
@@ -108,6 +113,18 @@ def _errors(response):
     except (ValueError, KeyError, TypeError):
         # A proxy in front of Placement may have answered.
         return [{'detail': response.text, 'code': ''}]
+
+
+def is_missing(response, uuid):
+    """Check whether Placement says that a provider does not exist.
+
+    Proxies answer 404 as well, and so does Placement at a wrong URL.
+    """
+    return response.status_code == 404 and any(
+        error.get('code', '').startswith('placement.')
+        and uuid in error.get('detail', '')
+        for error in _errors(response)
+    )
 
 
 def is_provider_conflict(response):

@@ -13,13 +13,15 @@ from nova_groupext.objects.member import VRTMember
 FAULT = 'its host no longer has the held capacity'
 
 
-def overcommitted_holds(context, placement_client, holds):
+def overcommitted_holds(context, placement_client, holds, providers=None):
     """Return those of some holds that must be released.
 
     :param holds: VRTHold rows
+    :param providers: set of the providers to read; all of the holds by default
     :raises: PlacementUnavailable
     """
-    providers = {provider for hold in holds for provider in hold.allocations}
+    if providers is None:
+        providers = {each for hold in holds for each in hold.allocations}
     overcommitted = set()
     for provider in sorted(providers):
         usages = placement_client.usages(context, provider) or {}

@@ -14,7 +14,7 @@ from tests.unit.objects import base
 APART = {'type': 'anti-affinity', 'scope': 'host'}
 
 
-class TestRedeemCheck(base.HeldGroupTestCase):
+class TestRefusedMembers(base.HeldGroupTestCase):
     def held_at(self, *hosts, policies=(APART,)):
         """Hold a group with its members on some hosts."""
         group = groups.equal_members(
@@ -38,9 +38,13 @@ class TestRedeemCheck(base.HeldGroupTestCase):
             groups.placement(host, 1), provider=provider
         )
 
-    def refused(self, group, check=None):
-        check = check or policy_check.RedeemCheck(self.context, group.uuid)
-        return [member.path for member in check.refused(group.members)]
+    def refused(self, group):
+        refused = policy_check.refused_members(
+            self.context,
+            group.members,
+            objects.VRTGroup.find_state(self.context, group.id),
+        )
+        return [member.path for member in refused]
 
     def test_members_that_share_a_host_are_refused(self):
         group = self.held_at('h1', 'h1', 'h2')
@@ -62,8 +66,7 @@ class TestRedeemCheck(base.HeldGroupTestCase):
     def test_deleted_group_is_not_checked(self):
         """The rows of its members decide whether these can be redeemed."""
         group = self.held_at('h1', 'h1')
-        check = policy_check.RedeemCheck(self.context, group.uuid)
-        self.refused(group, check)
+        self.refused(group)
         group.change(self.context, states.Group.RELEASING)
 
-        self.assertEqual([], self.refused(group, check))
+        self.assertEqual([], self.refused(group))

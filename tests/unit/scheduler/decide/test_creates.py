@@ -106,6 +106,23 @@ class TestPlaceOpen(base.ProtocolTestCase):
 
         self.assertEqual([states.Create.REFUSED] * 2, self.statuses())
 
+    def test_refusal_is_of_the_group_as_it_was_decided(self):
+        """Members that are released meanwhile may leave room for a plan."""
+
+        def refuse(group, _lease, draft):
+            draft.change(self.context, states.Group.REFUSED, fault='full')
+            VRTGroup.update_rows(
+                self.context,
+                models.Group.id == group.id,
+                generation=models.Group.generation + 1,
+            )
+
+        self.place_by(refuse)
+
+        generation = self.deployment.group(self.uuid).generation
+        for each in VRTCreate.list_rows(self.context):
+            self.assertLess(each.generation, generation)
+
     def test_create_that_was_not_decided_is_no_refusal(self):
         """A refusal would be remembered."""
         self.place(states.Group.UNDECIDED)

@@ -42,6 +42,15 @@ class TestSlots(base.BaseTestCase):
 
         self.assertTrue(self.take('b', is_urgent=True))
 
+    def test_urgent_request_is_admitted_while_the_extra_slot_is_free(self):
+        for project in ('a', 'a', 'b'):
+            self.take(project)
+
+        self.assertFalse(self.slots.admits('c'))
+        self.assertTrue(self.slots.admits('c', is_urgent=True))
+        self.take('c', is_urgent=True)
+        self.assertFalse(self.slots.admits('d', is_urgent=True))
+
     def test_urgent_request_takes_any_free_slot_first(self):
         self.assertTrue(self.take('a', is_urgent=True))
         self.assertTrue(self.take('a', is_urgent=True))
