@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Type aliases of queries and updates."""
+"""Types of queries and updates."""
 
+from collections.abc import Iterable
 from collections.abc import Mapping
-from collections.abc import Sequence
 import datetime
 from typing import Any
+from typing import NamedTuple
 from typing import TypeAlias
 
 import sqlalchemy as sa
@@ -27,8 +28,15 @@ Time: TypeAlias = datetime.datetime | sa.SQLColumnExpression[datetime.datetime]
 #: Values of columns, or expressions for them, by column name.
 Values: TypeAlias = Mapping[str, Any]
 
-#: Update of a transaction: model, conditions, values, expected number of rows,
-#: or None for any number.
-Change: TypeAlias = tuple[
-    type[models.Base], Sequence[Condition], Values, int | None
-]
+
+class Change(NamedTuple):
+    """An update of a transaction.
+
+    :ivar expected: number of rows that have to meet the conditions; None for
+        any
+    """
+
+    model: type[models.Base]
+    conditions: Iterable[Condition]
+    values: Values
+    expected: int | None = None

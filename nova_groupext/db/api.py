@@ -10,7 +10,6 @@ raised.
 """
 
 from collections.abc import Callable
-from collections.abc import Iterable
 from collections.abc import Sequence
 import contextlib
 import datetime
@@ -154,8 +153,8 @@ def find_columns(
 def count(
     context: RequestContext, model: _Model, *conditions: Condition
 ) -> int:
-    query = sa.select(sa.func.count()).select_from(model).where(*conditions)
-    [(number,)] = _execute(context, query)
+    counted = [sa.func.count()]
+    [(number,)] = find_columns(context, counted, model, *conditions)
     return number
 
 
@@ -172,9 +171,8 @@ def count_each(
     *conditions: Condition,
 ) -> dict[Any, int]:
     """Return {value of a column: number of rows with that value}."""
-    counts = sa.select(column, sa.func.count(model.id))
-    query = counts.where(*conditions).group_by(column)
-    return dict(_execute(context, query))
+    counts = sa.select(column, sa.func.count(model.id)).where(*conditions)
+    return dict(_execute(context, counts.group_by(column)))
 
 
 def count_by(
@@ -215,17 +213,17 @@ def compare_and_set(
     :returns: number of updated rows; 0 means that they no longer match
     """
     with retries.write_transaction(context) as session:
-        return session.execute(_update(model, conditions, values)).rowcount
+        change = Change(model, conditions, values)
+        return session.execute(_update(change)).rowcount
 
 
-def _update(
-    model: _Model, conditions: Iterable[Condition], values: Values
-) -> sa.Update:
+def _update(change: Change) -> sa.Update:
     """Return an UPDATE, which also sets ``fault_at`` if it sets a fault."""
-    if 'fault' in values and hasattr(model, 'fault_at'):
+    values = change.values
+    if 'fault' in values and hasattr(change.model, 'fault_at'):
         fault_at = None if values['fault'] is None else clock.now()
         values = {**values, 'fault_at': fault_at}
-    return sa.update(model).where(*conditions).values(**values)
+    return sa.update(change.model).where(*change.conditions).values(**values)
 
 
 @retries.retry_on_abort
@@ -243,9 +241,9 @@ def compare_and_set_all(
     counts = []
     try:
         with retries.write_transaction(context) as session:
-            for model, conditions, values, expected in changes:
-                result = session.execute(_update(model, conditions, values))
-                if expected not in (None, result.rowcount):
+            for change in changes:
+                result = session.execute(_update(change))
+                if change.expected not in (None, result.rowcount):
                     raise _Mismatch
                 counts.append(result.rowcount)
     except _Mismatch:
@@ -288,6 +286,7 @@ def with_row_lock(
     context: RequestContext,
     model: _Model,
     work: Callable[[], _Result],
+    values: Values | None = None,
     **key: Any,
 ) -> _Result | None:
     """Run work in one transaction that locks a row.
@@ -303,6 +302,7 @@ def with_row_lock(
     so change them only after with_row_lock() has returned.
 
     :param work: called again after each abort
+    :param values: other values that the row gets with its lock
     :param key: columns that are unique together, with their values
     :returns: the result of the work; None, without running it, when there is
         no such row
@@ -312,7 +312,8 @@ def with_row_lock(
         lock = sa.update(model).where(*conditions)
         # The present updated_at prevents onupdate from setting another.
         counted = lock.values(
-            counter=model.counter + 1, updated_at=model.updated_at
+            **(values or {'updated_at': model.updated_at}),
+            counter=model.counter + 1,
         )
         if not session.execute(counted).rowcount:
             return None
@@ -321,6 +322,15 @@ def with_row_lock(
             return work()
         finally:
             retries.in_locked_work.reset(token)
+
+
+@retries.retry_on_abort
+def purge(
+    context: RequestContext, model: _Model, *conditions: Condition
+) -> None:
+    """Delete the matching rows, to which no other row refers."""
+    with retries.write_transaction(context) as session:
+        session.execute(sa.delete(model).where(*conditions))
 
 
 @retries.retry_on_abort

@@ -7,7 +7,9 @@ module before it forks its workers.
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+import re
 from typing import Any
+from typing import TypeGuard
 
 from nova.context import RequestContext
 from oslo_config import cfg
@@ -16,6 +18,9 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from nova_groupext.conf import CONF
+
+# Deployment tools write this character set of three bytes at most into URLs.
+_SHORT_UTF8 = re.compile(r'\bcharset=utf8(mb3)?(?=&|$)')
 
 context_manager = enginefacade.transaction_context()
 _configured_for = None
@@ -38,7 +43,7 @@ def configure(conf: cfg.ConfigOpts = CONF) -> None:
     """
     global _configured_for
     settings = dict(conf.vrt_database.items())
-    settings['connection'] = _connection(conf)
+    settings['connection'] = _with_long_utf8(_connection(conf))
     settings['connection_parameters'] = _parameters(**settings)
     if settings['connection'] != _configured_for:
         if settings['connection']:
@@ -46,6 +51,17 @@ def configure(conf: cfg.ConfigOpts = CONF) -> None:
         reset()
         context_manager.configure(**settings)
         _configured_for = settings['connection']
+
+
+def _with_long_utf8(connection: str | None) -> str | None:
+    """Return a URL with the character set of our tables, not a part of it."""
+    if not _is_mysql(connection):
+        return connection
+    return _SHORT_UTF8.sub('charset=utf8mb4', connection)
+
+
+def _is_mysql(connection: str | None) -> TypeGuard[str]:
+    return connection is not None and connection.startswith('mysql')
 
 
 def parse_url(text: str) -> sa.URL:
@@ -72,8 +88,7 @@ def _parameters(
     three bytes per character. Our tables use utf8mb4.
     """
     if (
-        connection is None
-        or not connection.startswith('mysql')
+        not _is_mysql(connection)
         or 'charset=' in f'{connection}&{connection_parameters}'
     ):
         return connection_parameters

@@ -2,6 +2,7 @@
 """Base classes of the versioned objects."""
 
 from collections.abc import Collection
+from collections.abc import Iterable
 from collections.abc import Sequence
 import copy
 import functools
@@ -104,6 +105,13 @@ class VRTObject(base.VersionedObject):
         return obj
 
     @classmethod
+    def from_rows(
+        cls, context: RequestContext, rows: Iterable[models.Base]
+    ) -> list[Self]:
+        """Create the objects from rows of the table."""
+        return [cls.from_row(context, row) for row in rows]
+
+    @classmethod
     def find_row(
         cls,
         context: RequestContext,
@@ -132,7 +140,7 @@ class VRTObject(base.VersionedObject):
         :param order: oldest first by default
         """
         rows = db.find(context, cls.MODEL, *conditions, order=order, load=load)
-        return [cls.from_row(context, row) for row in rows]
+        return cls.from_rows(context, rows)
 
     @classmethod
     def find_by_id(cls, context: RequestContext, row_id: int) -> Self | None:

@@ -110,6 +110,11 @@ class VRTCreate(base.VRTObject):
         return cls.list_rows(context, is_own, *_is_open())
 
     @classmethod
+    def groups_with_open(cls, context: RequestContext) -> set[int]:
+        """Return the ids of the groups with open creates."""
+        return {each.group_id for each in cls.list_rows(context, *_is_open())}
+
+    @classmethod
     def list_placed_by(
         cls, context: RequestContext, draft: VRTGroup
     ) -> list[Self]:

@@ -10,6 +10,7 @@ from nova_groupext import exception
 from nova_groupext.db import api as db
 from nova_groupext.db import clock
 from nova_groupext.db import models
+from nova_groupext.db.aliases import Change
 from nova_groupext.db.aliases import Values
 from nova_groupext.objects import base
 from nova_groupext.objects import sql_conditions
@@ -77,7 +78,7 @@ class GroupChanges(base.VRTObject):
         }
         if not db.compare_and_set_all(
             context,
-            (
+            Change(
                 models.Group,
                 (
                     models.Group.id == self.id,
@@ -87,11 +88,10 @@ class GroupChanges(base.VRTObject):
                 deleted,
                 1,
             ),
-            (
+            Change(
                 models.Group,
                 (models.Group.revises_id == self.id, is_not_deleted),
                 deleted,
-                None,
             ),
         ):
             row = self.find_by_id(context, self.id)

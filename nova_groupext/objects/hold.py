@@ -283,7 +283,7 @@ class VRTHold(hold_queries.HoldQueries):
             models.Hold.status == states.Hold.WRITING,
         )
         values = {'status': states.Hold.HELD, 'if_compensated': None}
-        return models.Hold, is_written, values, len(holds)
+        return Change(models.Hold, is_written, values, len(holds))
 
     @classmethod
     def abandon(
@@ -301,8 +301,12 @@ class VRTHold(hold_queries.HoldQueries):
         abandoned = {'status': states.Hold.RELEASING, **watched}
         cls.change(context, holds, states.Hold.WRITING, **abandoned)
 
-    def release(self, context: RequestContext) -> None:
-        """Set a RELEASING hold to RELEASED: Placement has nothing of it."""
+    @classmethod
+    def release_all(
+        cls, context: RequestContext, holds: Collection['VRTHold']
+    ) -> None:
+        """Set RELEASING holds to RELEASED: Placement has nothing of them."""
         released = {'status': states.Hold.RELEASED}
-        self.change(context, [self], states.Hold.RELEASING, **released)
-        self.status = states.Hold.RELEASED
+        cls.change(context, holds, states.Hold.RELEASING, **released)
+        for hold in holds:
+            hold.status = states.Hold.RELEASED

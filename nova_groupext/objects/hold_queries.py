@@ -4,6 +4,7 @@
 from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Sequence
+from typing import Any
 from typing import Self
 
 from nova.context import RequestContext
@@ -11,18 +12,24 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from nova_groupext.db import api as db
-from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.db.aliases import Condition
 from nova_groupext.db.aliases import Time
-from nova_groupext.objects import base
+from nova_groupext.objects import reservation_queries
 from nova_groupext.objects import sql_conditions
 from nova_groupext.objects import states
 from nova_groupext.objects import watched_holds
 from nova_groupext.objects.lease import VRTLease
 
+# Conditions that a hold belongs to a member in state HELD
+_HELD_MEMBER = (
+    models.Hold.status == states.Hold.HELD,
+    models.Hold.member_id == models.Member.id,
+    models.Member.status == states.Member.HELD,
+)
 
-class HoldQueries(base.VRTObject):
+
+class HoldQueries(reservation_queries.ReservationQueries):
     """The part of VRTHold that finds holds by owner and state."""
 
     @classmethod
@@ -34,6 +41,31 @@ class HoldQueries(base.VRTObject):
             context,
             models.Hold.group_id == group_id,
             models.Hold.status.in_(statuses or states.HOLD_HAS_NOT_ENDED),
+        )
+
+    @staticmethod
+    def list_group_locations(
+        context: RequestContext, group_id: int
+    ) -> list[sa.Row[Any]]:
+        """Return where the committed holds of a group are.
+
+        Only these columns are read, as a redeem asks this with the group's row
+        locked.
+
+        :returns: rows with ``member_id``, ``resize_member_id``, ``host``,
+            ``node`` and ``status``
+        """
+        hold = models.Hold
+        columns = [
+            *(hold.member_id, hold.resize_member_id),
+            *(hold.host, hold.node, hold.status),
+        ]
+        return db.find_columns(
+            context,
+            columns,
+            hold,
+            hold.group_id == group_id,
+            hold.status.in_(states.HOLD_COMMITTED),
         )
 
     @classmethod
@@ -95,17 +127,17 @@ class HoldQueries(base.VRTObject):
         return cls.list_rows(context, is_releasing, ~has_exclusive_hosts)
 
     @classmethod
-    def members_in_swap(
+    def redeemable_by_member(
         cls, context: RequestContext, member_ids: Collection[int]
-    ) -> set[int]:
-        """Return the ids of those members whose holds a swap may end."""
+    ) -> dict[int, Self]:
+        """Return {member id: its HELD hold}, unless a swap may end it."""
         holds = cls.list_rows(
             context,
             models.Hold.member_id.in_(member_ids),
-            (models.Hold.status == states.Hold.EXCHANGING)
-            | models.Hold.ends_with_swap,
+            models.Hold.status == states.Hold.HELD,
+            sql_conditions.stays_after_swap(),
         )
-        return {hold.member_id for hold in holds}
+        return {hold.member_id: hold for hold in holds}
 
     @classmethod
     def list_due_checks(cls, context: RequestContext) -> list[Self]:
@@ -133,6 +165,57 @@ class HoldQueries(base.VRTObject):
         cls, context: RequestContext, *statuses: states.Hold
     ) -> list[Self]:
         return cls.list_rows(context, models.Hold.status.in_(statuses))
+
+    @staticmethod
+    def held_allocations(
+        context: RequestContext,
+    ) -> list[sa.Row[Any]]:
+        """Return [(allocations,)] of all HELD holds."""
+        is_held = models.Hold.status == states.Hold.HELD
+        return db.find_columns(
+            context, (models.Hold.allocations,), models.Hold, is_held
+        )
+
+    @staticmethod
+    def allocations_of_held_members(
+        context: RequestContext,
+    ) -> list[sa.Row[Any]]:
+        """Return [(hold id, allocations)] of the holds of HELD members.
+
+        Placeholders and reservations have none. Members that are being
+        redeemed are left out: their holds may already be their servers'.
+        """
+        columns = models.Hold.id, models.Hold.allocations
+        return db.find_columns(context, columns, models.Hold, *_HELD_MEMBER)
+
+    @staticmethod
+    def list_locations(context: RequestContext) -> list[sa.Row[Any]]:
+        """Return the hosts of all committed holds.
+
+        :returns: rows of (group_id, member_id, resize_member_id, status, host,
+            node)
+        """
+        hold = models.Hold
+        columns = (
+            *(hold.group_id, hold.member_id, hold.resize_member_id),
+            *(hold.status, hold.host, hold.node),
+        )
+        is_committed = hold.status.in_(states.HOLD_COMMITTED)
+        return db.find_columns(context, columns, hold, is_committed)
+
+    @staticmethod
+    def nodes_of_held_members(context: RequestContext) -> set[tuple[str, str]]:
+        """Return {(host, compute node's uuid)} of HELD members' holds."""
+        columns = models.Hold.host, models.Hold.provider_uuid
+        rows = db.find_columns(context, columns, models.Hold, *_HELD_MEMBER)
+        return {(host, uuid) for host, uuid in rows}
+
+    @classmethod
+    def list_of_held_members(
+        cls, context: RequestContext, *conditions: Condition
+    ) -> list[Self]:
+        """Return those holds of HELD members that meet conditions."""
+        return cls.list_rows(context, *_HELD_MEMBER, *conditions)
 
     @staticmethod
     def count(context: RequestContext, *statuses: states.Hold) -> int:
@@ -183,72 +266,6 @@ class HoldQueries(base.VRTObject):
         )
 
     @classmethod
-    def list_reservations(cls, context: RequestContext) -> list[Self]:
-        """Return all holds that are kept for resizes or unshelves."""
-        return cls.list_rows(context, sql_conditions.is_resize_reservation())
-
-    @classmethod
-    def list_redeeming_reservations(
-        cls, context: RequestContext, seconds: int
-    ) -> list[Self]:
-        """Return the reservations in REDEEMING for more than some seconds."""
-        return cls.list_rows(
-            context,
-            models.Hold.resize_member_id.is_not(None),
-            models.Hold.status == states.Hold.REDEEMING,
-            models.Hold.updated_at < clock.now(-seconds),
-        )
-
-    @classmethod
-    def list_unused_unshelves(
-        cls, context: RequestContext, seconds: int
-    ) -> list[Self]:
-        """Return old reservations of servers that are still shelved.
-
-        :param seconds: minimum age
-        """
-        return cls.list_rows(
-            context,
-            sql_conditions.is_resize_reservation(),
-            sql_conditions.is_unchanged_since(clock.now(-seconds)),
-            models.Hold.resize_member_id == models.Member.id,
-            models.Member.status == states.Member.SHELVED,
-        )
-
-    @classmethod
-    def reservations_by_member(
-        cls, context: RequestContext, group_ids: Collection[int]
-    ) -> dict[int, Self]:
-        """Return {member id: reservation for a resize of its server}."""
-        reservations = cls.list_rows(
-            context,
-            sql_conditions.is_resize_reservation(),
-            models.Hold.group_id.in_(group_ids),
-        )
-        return {
-            reservation.resize_member_id: reservation
-            for reservation in reservations
-        }
-
-    @classmethod
-    def find_reservation(
-        cls, context: RequestContext, server_uuid: str
-    ) -> Self | None:
-        """Return the reservation to resize or unshelve a server, or None."""
-        return cls.find_row(
-            context,
-            sql_conditions.is_resize_reservation()
-            | (
-                models.Hold.resize_member_id.is_not(None)
-                & (models.Hold.status == states.Hold.REDEEMING)
-                & (models.Hold.server_uuid == server_uuid)
-            ),
-            models.Hold.resize_member_id == models.Member.id,
-            models.Member.server_uuid == server_uuid,
-            models.Member.status.in_(states.MEMBER_SERVER_RUNS),
-        )
-
-    @classmethod
     def list_unfinished(
         cls, context: RequestContext, before: Time
     ) -> list[Self]:
@@ -275,18 +292,6 @@ class HoldQueries(base.VRTObject):
             models.Hold.status == states.Hold.REDEEMED,
         )
         return {hold.member_id: hold for hold in holds}
-
-    @classmethod
-    def moved_members(
-        cls, context: RequestContext, member_ids: Collection[int]
-    ) -> set[int]:
-        """Return the ids of those members with a redeemed reservation."""
-        reservations = cls.list_rows(
-            context,
-            models.Hold.resize_member_id.in_(member_ids),
-            models.Hold.status == states.Hold.REDEEMED,
-        )
-        return {each.resize_member_id for each in reservations}
 
     @classmethod
     def find_by_member(

@@ -150,7 +150,9 @@ class VRTLease(base.VRTObject):
     def renewal(self) -> Change:
         """Return the change that renews the lease, to combine with others."""
         is_own = (models.Lease.operation == self.operation,)
-        return models.Lease, is_own, {'ends_at': clock.now(self.seconds)}, 1
+        return Change(
+            models.Lease, is_own, {'ends_at': clock.now(self.seconds)}, 1
+        )
 
     def release(self, context: RequestContext) -> bool:
         """Delete the lease, unless other planners wait for it meanwhile.

@@ -2,6 +2,7 @@
 """A member: a server of the group that may not exist yet."""
 
 from collections.abc import Collection
+from collections.abc import Iterable
 import datetime
 from typing import Any
 from typing import Self
@@ -59,11 +60,37 @@ class VRTMember(member_queries.MemberQueries):
         unread: Collection[str] = (),
         **values: Any,
     ) -> Self:
-        is_read = 'described' not in sa.inspect(row).unloaded
-        if is_read and row.described is not None:
-            described = VRTMemberSet.from_row(context, row.described)
-            values = {'described': described, **values}
+        if 'described' not in values and _has_described(row):
+            values['described'] = VRTMemberSet.from_row(context, row.described)
         return super().from_row(context, row, unread, **values)
+
+    @classmethod
+    def from_rows(
+        cls,
+        context: RequestContext,
+        rows: Iterable[models.Member],
+        *,
+        with_group: bool = False,
+    ) -> list[Self]:
+        """Create members of rows; those of one set share its object.
+
+        :param with_group: whether to set what their groups determine
+        """
+        described: dict[int, VRTMemberSet] = {}
+        members = []
+        for row in rows:
+            values = (
+                member_queries.group_fields(row.group) if with_group else {}
+            )
+            if _has_described(row):
+                number = row.described.id
+                if number not in described:
+                    described[number] = VRTMemberSet.from_row(
+                        context, row.described
+                    )
+                values['described'] = described[number]
+            members.append(cls.from_row(context, row, **values))
+        return members
 
     @classmethod
     def tentative(
@@ -206,7 +233,9 @@ class VRTMember(member_queries.MemberQueries):
         if status != states.Member.HELD:
             # A later hold has an age of its own: see hold_ages.
             values['held_since'] = values['reserved_for'] = None
-        return models.Member, is_unchanged, {'status': status, **values}, 1
+        return Change(
+            models.Member, is_unchanged, {'status': status, **values}, 1
+        )
 
     def conflict(self, status: states.Member) -> exception.MemberStateConflict:
         """Return the error for a member that could not change its status."""
@@ -233,3 +262,9 @@ def flavor_of(request: JsonObject) -> Flavor:
 def expiry_text(time: datetime.datetime) -> str:
     """Return the phrase for a group that has expired at a time."""
     return f'expired at {time:%Y-%m-%dT%H:%M:%SZ}'
+
+
+def _has_described(row: models.Member) -> bool:
+    """Check whether the member set of a member was read, and exists."""
+    is_read = 'described' not in sa.inspect(row).unloaded
+    return is_read and row.described is not None

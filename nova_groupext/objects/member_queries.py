@@ -6,11 +6,13 @@ from collections.abc import Iterable
 import contextlib
 import datetime
 import itertools
+import typing
 from typing import Any
 from typing import Self
 
 from nova.context import RequestContext
 import sqlalchemy as sa
+from sqlalchemy import orm
 
 from nova_groupext import exception
 from nova_groupext.db import api as db
@@ -22,6 +24,19 @@ from nova_groupext.objects import sql_conditions
 from nova_groupext.objects import states
 from nova_groupext.objects.aliases import Path
 from nova_groupext.objects.hold import VRTHold
+
+
+class MemberName(typing.NamedTuple):
+    """A member's place in the topology.
+
+    :ivar member_set: path of its member set
+    :ivar is_successor: see VRTMember.is_successor
+    """
+
+    id: int
+    path: Path
+    member_set: Path
+    is_successor: bool
 
 
 class MemberQueries(quota_queries.QuotaQueries):
@@ -89,10 +104,7 @@ class MemberQueries(quota_queries.QuotaQueries):
         )
         if not rows:
             raise exception.MemberNotFound(group=group_uuid, member=path)
-        return [
-            cls.from_row(context, row, **group_fields(row.group))
-            for row in rows
-        ]
+        return cls.from_rows(context, rows, with_group=True)
 
     @classmethod
     def list_of_servers(
@@ -109,9 +121,19 @@ class MemberQueries(quota_queries.QuotaQueries):
             models.Group.uuid == group_uuid,
             load=(models.Member.group, models.Member.described),
         )
+        return cls.from_rows(context, rows, with_group=True)
+
+    @staticmethod
+    def list_names(context: RequestContext, group_id: int) -> list[MemberName]:
+        """Return the names of a group's members, oldest first."""
+        member = models.Member
+        columns = member.id, member.path, member.member_set, member.succeeds
+        rows = db.find_columns(
+            context, columns, member, member.group_id == group_id
+        )
         return [
-            cls.from_row(context, row, **group_fields(row.group))
-            for row in rows
+            MemberName(number, path, member_set, succeeds is not None)
+            for number, path, member_set, succeeds in sorted(rows)
         ]
 
     @classmethod
@@ -178,10 +200,7 @@ class MemberQueries(quota_queries.QuotaQueries):
         """
         return cls.list_rows(
             context,
-            models.Member.server_uuid.in_(list(uuids)),
-            _has_status_or_server(states.MEMBER_HAS_SERVER),
-            models.Member.group_id == models.Group.id,
-            models.Group.status != states.Group.RELEASING,
+            *_are_of_servers(uuids, models.Group),
         )
 
     @classmethod
@@ -252,6 +271,36 @@ def _has_status_or_server(
         *hold_conditions,
     )
     return models.Member.status.in_(statuses) | has_redeemed
+
+
+def have_members(uuids: Collection[str]) -> Condition:
+    """Return the condition that any member has one of some servers.
+
+    As for MemberQueries.list_by_servers(); it refers to no other table.
+    """
+    group = orm.aliased(models.Group)
+    return (
+        sa.exists()
+        .where(
+            *_are_of_servers(uuids, group),
+        )
+        .correlate(None)
+    )
+
+
+def _are_of_servers(
+    uuids: Iterable[str], group: type[models.Group]
+) -> tuple[Condition, ...]:
+    """Return the conditions on members that have one of some servers.
+
+    :param group: the model, or an alias of it
+    """
+    return (
+        models.Member.server_uuid.in_(list(uuids)),
+        _has_status_or_server(states.MEMBER_HAS_SERVER),
+        models.Member.group_id == group.id,
+        group.status != states.Group.RELEASING,
+    )
 
 
 def group_fields(group: models.Group) -> dict[str, Any]:

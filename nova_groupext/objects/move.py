@@ -8,6 +8,7 @@ has several moves if Nova tried a host without success.
 import collections
 from collections.abc import Collection
 from collections.abc import Sequence
+from typing import Any
 from typing import Self
 
 from nova.context import RequestContext
@@ -40,6 +41,20 @@ class VRTMove(base.VRTObject):
         """Return the moves of a group's servers."""
         is_of_group = models.Move.group_id == group_id
         return cls.list_rows(context, is_of_group, _has_member())
+
+    @staticmethod
+    def list_locations(context: RequestContext) -> list[sa.Row[Any]]:
+        """Return the destinations of all moves.
+
+        :returns: rows of (group_id, member_id, status, host, node), the status
+            null: a move has none, but holds have
+        """
+        move = models.Move
+        columns = (
+            *(move.group_id, move.member_id, sa.null().label('status')),
+            *(move.host, move.node),
+        )
+        return db.find_columns(context, columns, move, _has_member())
 
     @classmethod
     def by_member(

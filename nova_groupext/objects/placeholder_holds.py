@@ -7,6 +7,7 @@ from nova.context import RequestContext
 
 from nova_groupext.db import api as db
 from nova_groupext.db import models
+from nova_groupext.db.aliases import Change
 from nova_groupext.objects import sql_conditions
 from nova_groupext.objects import states
 from nova_groupext.objects import transitions
@@ -27,7 +28,7 @@ def commit(
     """
     return db.compare_and_set_all(
         context,
-        (
+        Change(
             models.Group,
             sql_conditions.may_have_holds(group.id),
             transitions.UNCHANGED,

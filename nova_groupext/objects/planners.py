@@ -5,6 +5,7 @@ from typing import Self
 
 from nova.context import RequestContext
 from oslo_versionedobjects import base as ovo
+import sqlalchemy as sa
 
 from nova_groupext.db import api as db
 from nova_groupext.db import clock
@@ -17,6 +18,9 @@ NO_PLANNER = 'No planner is running; planning starts when one does.'
 
 # Number of missed heartbeats after which a planner counts as dead.
 MAX_MISSED_HEARTBEATS = 6
+
+# Number of rounds after which another planner's reaper runs as well.
+MAX_MISSED_ROUNDS = 3
 
 
 @ovo.VersionedObjectRegistry.register
@@ -43,6 +47,28 @@ class VRTPlanner(base.VRTObject):
         """Delete a dead planner and end its leases; others take them over."""
         VRTLease.end_all(context, VRTLease.list_operations(context, self.uuid))
         db.delete(context, models.Planner, self._is_own())
+
+    def end_round(self, context: RequestContext) -> None:
+        """Store that the planner ends a complete round of its reaper now."""
+        self.update_rows(context, self._is_own(), round_ended_at=clock.now())
+
+    def is_reaper(self, context: RequestContext, interval: float) -> bool:
+        """Check whether the planner's reaper has to run.
+
+        That of the planner that was registered first runs for all. If it has
+        completed no round for some intervals, others run as well: each of them
+        can, at any time.
+
+        :param interval: seconds between two rounds
+        """
+        own_id = sa.select(models.Planner.id).where(self._is_own())
+        return not db.count(
+            context,
+            models.Planner,
+            models.Planner.id < own_id.scalar_subquery(),
+            models.Planner.round_ended_at
+            >= clock.now(-MAX_MISSED_ROUNDS * interval),
+        )
 
     @classmethod
     def list_by_host(cls, context: RequestContext, host: str) -> list[Self]:

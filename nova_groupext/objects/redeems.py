@@ -24,6 +24,7 @@ from nova_groupext.objects import watched_holds
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
+from nova_groupext.objects.work_queries import GroupState
 
 #: Members and their holds by the uuid of the server.
 _Servers: TypeAlias = Mapping[str, tuple[VRTMember, VRTHold]]
@@ -39,13 +40,15 @@ _STATUS_AFTER_END = {
 def reserve(
     context: RequestContext,
     servers: _Servers,
-    check: Callable[[], None] = lambda: None,
+    check: Callable[[GroupState], None] = lambda _state: None,
 ) -> bool:
     """Assign servers to members and their holds, all or none.
 
+    The group's status needs no update: it is HELD, and stays so.
+
     :param servers: those of one group; all members and holds are HELD
-    :param check: raises an error to prevent it; called while no other
-        transaction changes the group
+    :param check: raises an error to prevent it; called with the group's state
+        while no other transaction changes the group
     :returns: False when a member or hold has changed, the swap in progress
         ends a hold, the group has expired, or a member has one of the servers
         already, e.g. by another delivery of the request
@@ -53,44 +56,47 @@ def reserve(
     [group_id] = {member.group_id for member, _hold in servers.values()}
 
     def work() -> bool:
-        if not _may_redeem(context, group_id, servers) or (
-            VRTMember.list_by_servers(context, servers)
-        ):
-            return False
-        check()
-        if not transitions.change_members(
-            context, group_id, *_reserve_changes(servers)
-        ):
+        state = VRTGroup.find_state(context, group_id, servers)
+        if state is None or not _may_redeem(state, servers):
+            raise _Rollback
+        check(state)
+        if not db.compare_and_set_all(context, *_reserve_changes(servers)):
             raise _Rollback
         return True
 
     try:
         is_reserved = db.with_row_lock(
-            context, models.Group, work, id=group_id
+            context,
+            models.Group,
+            work,
+            {'generation': models.Group.generation + 1},
+            id=group_id,
         )
     except _Rollback:
         return False
     if is_reserved:
-        for uuid, (member, hold) in servers.items():
-            member.status = states.Member.REDEEMING
-            hold.status = states.Hold.REDEEMING
-            member.server_uuid = hold.server_uuid = uuid
+        _set_reserved(servers)
     return bool(is_reserved)
 
 
-def _may_redeem(
-    context: RequestContext, group_id: int, servers: _Servers
-) -> bool:
+def _set_reserved(servers: _Servers) -> None:
+    """Change the objects as the transaction has changed their rows."""
+    for uuid, (member, hold) in servers.items():
+        member.status = states.Member.REDEEMING
+        hold.status = states.Hold.REDEEMING
+        member.server_uuid = hold.server_uuid = uuid
+
+
+def _may_redeem(state: GroupState, servers: _Servers) -> bool:
     """Check whether a group may have holds, and has not expired.
 
     Members that a planner has reserved for their servers do not expire.
     """
-    if VRTGroup.is_redeemable(context, group_id):
-        return True
-    may_have_holds = sql_conditions.may_have_holds(group_id)
-    return all(
+    if state.have_members or not state.may_have_holds:
+        return False
+    return not state.has_expired or all(
         member.reserved_for == uuid for uuid, (member, _) in servers.items()
-    ) and bool(db.count(context, models.Group, *may_have_holds))
+    )
 
 
 class _Rollback(Exception):
@@ -104,11 +110,11 @@ def _reserve_changes(servers: _Servers) -> list[Change]:
         is_unchanged = (
             models.Hold.id == hold.id,
             models.Hold.status == states.Hold.HELD,
-            ~models.Hold.ends_with_swap,
+            sql_conditions.stays_after_swap(),
         )
         changes += [
             _change_to_redeeming(member, uuid),
-            (models.Hold, is_unchanged, reserved, 1),
+            Change(models.Hold, is_unchanged, reserved, 1),
         ]
     return changes
 
@@ -118,13 +124,13 @@ def _change_to_redeeming(member: VRTMember, server_uuid: str) -> Change:
 
     A planner may have reserved it since it was read.
     """
-    model, is_unchanged, values, number = member.status_change(
+    change = member.status_change(
         states.Member.REDEEMING, server_uuid=server_uuid
     )
     is_free = models.Member.reserved_for.is_(None) | (
         models.Member.reserved_for == server_uuid
     )
-    return model, (*is_unchanged, is_free), values, number
+    return change._replace(conditions=(*change.conditions, is_free))
 
 
 def redeem(
@@ -180,7 +186,7 @@ def _change_hold(
         context,
         hold.group_id,
         *changes,
-        (models.Hold, is_unchanged, values, 1),
+        Change(models.Hold, is_unchanged, values, 1),
     )
     if is_changed:
         hold.status = values['status']
@@ -200,11 +206,13 @@ def redeem_reservation(
     is_unchanged = (
         models.Hold.id == reservation.id,
         models.Hold.status == states.Hold.HELD,
-        ~models.Hold.ends_with_swap,
+        sql_conditions.stays_after_swap(),
     )
     reserved = {'status': states.Hold.REDEEMING, 'server_uuid': server_uuid}
     is_changed = transitions.change_members(
-        context, reservation.group_id, (models.Hold, is_unchanged, reserved, 1)
+        context,
+        reservation.group_id,
+        Change(models.Hold, is_unchanged, reserved, 1),
     )
     if is_changed:
         reservation.status, reservation.server_uuid = (
@@ -230,5 +238,5 @@ def end_reservation(
     transitions.change_members(
         context,
         reservation.group_id,
-        (models.Hold, is_unchanged, values, None),
+        Change(models.Hold, is_unchanged, values),
     )

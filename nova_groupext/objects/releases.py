@@ -243,10 +243,10 @@ def _release_reservations(group: VRTGroup, *conditions: Condition) -> Change:
         models.Hold.group_id == group.id,
         models.Hold.resize_member_id.in_(resizing),
         sql_conditions.is_resize_reservation(),
-        ~models.Hold.ends_with_swap,
+        sql_conditions.stays_after_swap(),
         *conditions,
     )
-    return models.Hold, is_unchanged, {'status': states.Hold.RELEASING}, None
+    return Change(models.Hold, is_unchanged, {'status': states.Hold.RELEASING})
 
 
 def _release_changes(
@@ -285,7 +285,7 @@ def _release_changes(
         **values,
     }
     return (
-        (models.Member, is_releasable, released, expected),
+        Change(models.Member, is_releasable, released, expected),
         *_ends_of_holds(ids, status),
     )
 
@@ -302,11 +302,10 @@ def _ends_of_holds(
     )
     return (
         # Ending a redeemed hold leaves the allocation with the failed server.
-        (
+        Change(
             models.Hold,
             (models.Hold.status == status, is_released),
             redeems.end_values(status),
-            None,
         )
         for status in (states.Hold.HELD, states.Hold.REDEEMED)
     )

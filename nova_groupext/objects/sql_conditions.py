@@ -130,6 +130,15 @@ def is_adopted() -> Condition:
     return is_open & (models.Hold.status == states.Hold.REDEEMED)
 
 
+def stays_after_swap() -> Condition:
+    """Return the condition that the swap in progress does not end a hold.
+
+    The ORM evaluates a comparison in memory when it updates rows. It would
+    read the rows first for a negation.
+    """
+    return models.Hold.ends_with_swap == sa.false()
+
+
 def is_unchanged_since(time: Time) -> Condition:
     """Return the condition that a hold has not changed since a time.
 

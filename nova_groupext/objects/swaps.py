@@ -18,6 +18,7 @@ from nova.context import RequestContext
 from nova_groupext import exception
 from nova_groupext.db import api as db
 from nova_groupext.db import models
+from nova_groupext.objects import sql_conditions
 from nova_groupext.objects import states
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.lease import VRTLease
@@ -134,7 +135,7 @@ def prepare(
             context,
             models.Hold.id.in_([hold.id for hold in holds]),
             models.Hold.status.in_({hold.status for hold in holds}),
-            ~models.Hold.ends_with_swap,
+            sql_conditions.stays_after_swap(),
             **values,
         ) != len(holds):
             raise exception.GenerationConflict(group=lease.group_id)

@@ -79,8 +79,8 @@ def hold_group(
     }
     is_held = db.compare_and_set_all(
         context,
-        (models.Group, _is_planning(group), held, 1),
-        (models.Member, needs_host, _HELD, len(ids)),
+        Change(models.Group, _is_planning(group), held, 1),
+        Change(models.Member, needs_host, _HELD, len(ids)),
         release_of_redeemed(ids),
         VRTHold.change_to_held(holds),
         lease.renewal(),
@@ -108,7 +108,7 @@ def release_of_redeemed(member_ids: Sequence[int]) -> Change:
         models.Hold.status == states.Hold.REDEEMED,
         ~sql_conditions.is_adopted(),
     )
-    return models.Hold, is_redeemed, {'status': states.Hold.RELEASED}, None
+    return Change(models.Hold, is_redeemed, {'status': states.Hold.RELEASED})
 
 
 def end_member(
@@ -147,17 +147,16 @@ def change_members(
         changed
     """
     is_group = models.Group.id == group_id
-    lock = (
+    lock = Change(
         models.Group,
         (is_group, *group_conditions),
         UNCHANGED,
         1 if group_conditions else None,
     )
-    derived = (
+    derived = Change(
         models.Group,
         sql_conditions.may_have_holds(group_id),
         _derived_values(),
-        None,
     )
     counts = db.compare_and_set_all(context, lock, *changes, derived)
     return counts and counts[1:-1]

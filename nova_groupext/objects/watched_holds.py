@@ -6,6 +6,8 @@ protocol. The row of a hold that has ended stays until then, and for a while
 as a tombstone.
 """
 
+import collections
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 from typing import Any
 
@@ -60,18 +62,24 @@ def begin_check(
     )
 
 
-def count_check(context: RequestContext, hold: 'VRTHold') -> None:
-    """Count a check of a watched hold."""
-    is_last = hold.checks + 1 == len(CHECK_DELAYS)
-    hold.update_row(
-        context,
-        models.Hold.checks == hold.checks,
-        checks=hold.checks + 1,
-        check_began_at=None,
-        watched_at=None if is_last else models.Hold.watched_at,
-        # The start of the hold's state must not change.
-        updated_at=models.Hold.updated_at,
-    )
+def count_checks(context: RequestContext, holds: Iterable['VRTHold']) -> None:
+    """Count a check of watched holds, of all at once."""
+    by_checks = collections.defaultdict(list)
+    for hold in holds:
+        by_checks[hold.checks].append(hold.id)
+    for number, ids in by_checks.items():
+        is_last = number + 1 == len(CHECK_DELAYS)
+        db.compare_and_set(
+            context,
+            models.Hold,
+            models.Hold.id.in_(ids),
+            models.Hold.checks == number,
+            checks=number + 1,
+            check_began_at=None,
+            watched_at=None if is_last else models.Hold.watched_at,
+            # The start of the holds' state must not change.
+            updated_at=models.Hold.updated_at,
+        )
 
 
 def mark_lost(context: RequestContext, hold: 'VRTHold') -> None:
@@ -106,7 +114,7 @@ def detach_tombstones(context: RequestContext, group_id: int) -> None:
 
 def purge_tombstones(context: RequestContext, seconds: int) -> None:
     """Delete tombstones older than some seconds and no longer watched."""
-    db.delete(
+    db.purge(
         context,
         models.Hold,
         models.Hold.status == states.Hold.RELEASED,

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Queries for the groups that planners work on."""
 
+from collections.abc import Collection
+import typing
+from typing import Any
 from typing import Self
 
 from nova.context import RequestContext
@@ -12,12 +15,37 @@ from nova_groupext.db import clock
 from nova_groupext.db import models
 from nova_groupext.db.aliases import Condition
 from nova_groupext.objects import base
+from nova_groupext.objects import member_queries
 from nova_groupext.objects import sql_conditions
 from nova_groupext.objects import states
 from nova_groupext.objects.lease import VRTLease
 
 # Seconds after which no process without a lease can still be working
 ABANDONED_AFTER = 120
+
+
+class GroupState(typing.NamedTuple):
+    """State of a group that redeems depend on.
+
+    :ivar has_expired: whether its holds can be redeemed no more
+    :ivar binding_draft: uuid of the draft that checks include, or None; see
+        GroupChanges.mark_binding()
+    :ivar have_members: whether any of the given servers has a member
+    """
+
+    id: int
+    uuid: str
+    status: str
+    has_expired: bool
+    definition_generation: int
+    has_policies: bool
+    binding_draft: str | None
+    have_members: bool
+
+    @property
+    def may_have_holds(self) -> bool:
+        """True unless the group is being deleted, or never had a hold."""
+        return self.status in states.GROUP_WITH_HOLDS
 
 
 class WorkQueries(base.VRTObject):
@@ -80,18 +108,18 @@ class WorkQueries(base.VRTObject):
             ),
         )
 
-    @classmethod
-    def list_with_policies(cls, context: RequestContext) -> list[Self]:
-        """Return the groups that may have holds and that have policies."""
-        has_holds = models.Group.status.in_(states.GROUP_WITH_HOLDS)
-        return cls._list(context, has_holds, sql_conditions.has_policy())
+    @staticmethod
+    def list_for_drift(context: RequestContext) -> list[sa.Row[Any]]:
+        """Return rows of the groups with policies that may have holds.
 
-    @classmethod
-    def has_policies(cls, context: RequestContext, uuid: str) -> bool:
-        """Check whether a group has any policy."""
-        is_group = models.Group.uuid == uuid
-        has_policy = sql_conditions.has_policy()
-        return bool(db.count(context, models.Group, is_group, has_policy))
+        :returns: rows of (id, uuid, generation, drift)
+        """
+        group = models.Group
+        columns = group.id, group.uuid, group.generation, group.drift
+        has_holds = group.status.in_(states.GROUP_WITH_HOLDS)
+        return db.find_columns(
+            context, columns, group, has_holds, sql_conditions.has_policy()
+        )
 
     @classmethod
     def list_exclusive(cls, context: RequestContext) -> list[Self]:
@@ -185,11 +213,33 @@ class WorkQueries(base.VRTObject):
         )
 
     @staticmethod
-    def is_redeemable(context: RequestContext, group_id: int) -> bool:
+    def find_state(
+        context: RequestContext,
+        group_id: int,
+        servers: Collection[str] = (),
+    ) -> GroupState | None:
+        """Return the GroupState of a group by one query, or None.
+
+        :param servers: uuids
+        """
+        group, draft = models.Group, orm.aliased(models.Group)
+        binding_draft = sa.select(sa.func.min(draft.uuid)).where(
+            draft.revises_id == group.id, draft.is_binding
+        )
+        columns = (
+            *(group.id, group.uuid, group.status, group.has_expired),
+            *(group.definition_generation, sql_conditions.has_policy()),
+            binding_draft.scalar_subquery(),
+            member_queries.have_members(servers) if servers else sa.false(),
+        )
+        rows = db.find_columns(context, columns, group, group.id == group_id)
+        return GroupState(*rows[0]) if rows else None
+
+    @classmethod
+    def is_redeemable(cls, context: RequestContext, group_id: int) -> bool:
         """Check whether a group may have holds and has not expired."""
-        may_have_holds = sql_conditions.may_have_holds(group_id)
-        is_valid = (*may_have_holds, ~models.Group.has_expired)
-        return bool(db.count(context, models.Group, *is_valid))
+        state = cls.find_state(context, group_id)
+        return bool(state and state.may_have_holds and not state.has_expired)
 
     @staticmethod
     def uuids(context: RequestContext) -> dict[int, str]:

@@ -12,7 +12,10 @@ LOG = logging.getLogger(__name__)
 
 
 def run_step(work, *args, about='all groups'):
-    """Run a step of periodic work; log an exception instead of raising it."""
+    """Run a step of periodic work; log an exception instead of raising it.
+
+    :returns: whether it ended without an exception
+    """
     try:
         work(*args)
     except Exception:
@@ -21,11 +24,26 @@ def run_step(work, *args, about='all groups'):
             'round.',
             {'work': work.__name__, 'about': about},
         )
+        return False
+    return True
 
 
 def run_for(group, work, *args):
     """Run a step of periodic work that concerns one VRTGroup; see run_step."""
-    run_step(work, *args, about=f'VRT group {group.uuid}')
+    return run_step(work, *args, about=f'VRT group {group.uuid}')
+
+
+@contextlib.contextmanager
+def isolate(part):
+    """Skip a part until the next round, whatever goes wrong in it.
+
+    :param part: its name for the log
+    """
+    try:
+        with skip_unavailable(part):
+            yield
+    except Exception:
+        LOG.exception('Skipping %s until the next round.', part)
 
 
 @contextlib.contextmanager

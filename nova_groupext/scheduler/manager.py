@@ -25,13 +25,9 @@ from nova_groupext.scheduler.nova import servers
 from nova_groupext.scheduler.placement import client
 from nova_groupext.scheduler.placement import marked_requests
 from nova_groupext.scheduler.redeem import redeem_path
-from nova_groupext.scheduler.redeem import replacement_request
 from nova_groupext.scheduler.redeem import reserve
 
 LOG = logging.getLogger(__name__)
-
-# Number of times that planners are asked to place the servers of a request.
-MAX_PLACEMENTS = 2
 
 
 class RedeemingReportClient(report.SchedulerReportClient):
@@ -113,12 +109,15 @@ class HolisticSchedulerManager(manager.SchedulerManager):
             if spec_obj is self._sentinel
             else member_ref.from_spec(spec_obj)
         )
-        is_move = ref is not None and self._is_move(
-            context, ref, spec_obj, instance_uuids
+        server_uuids = ref and _server_uuids(spec_obj, instance_uuids)
+        is_move = ref is not None and not servers.is_first_boot(
+            context, server_uuids[0]
         )
-        moved = is_move and self._move(context, ref, spec_obj, instance_uuids)
-        if moved:
-            return [[moved]]
+        if is_move:
+            self._refresh(context, ref, server_uuids[0])
+            moved = self._move(context, ref, spec_obj, instance_uuids)
+            if moved:
+                return [[moved]]
         if ref is None or is_move:
             return super().select_destinations(
                 context,
@@ -130,24 +129,18 @@ class HolisticSchedulerManager(manager.SchedulerManager):
                 return_alternates=return_alternates,
             )
         with redeem_path.as_no_valid_host(ref.member):
-            selections = self._redeem(
-                context, ref, spec_obj, _server_uuids(spec_obj, instance_uuids)
-            )
+            selections = self._redeem(context, ref, spec_obj, server_uuids)
         # No alternates: cell conductors claim them past every policy.
         return [[selection] for selection in selections]
 
-    def _is_move(self, context, ref, spec_obj, instance_uuids):
-        """Check whether the server has a cell; if so, refresh its group."""
-        [server_uuid, *_] = _server_uuids(spec_obj, instance_uuids)
-        if servers.is_first_boot(context, server_uuid):
-            return False
+    def _refresh(self, context, ref, server_uuid):
+        """Follow the group's servers, so that the move is judged by them."""
         destinations.refresh_group(
             context.elevated(),
             client.PlacementClient(self.placement_client),
             ref,
             server_uuid,
         )
-        return True
 
     def _move(self, context, ref, spec_obj, instance_uuids):
         """Move a server to a host where a resize reservation is held for it.
@@ -178,60 +171,12 @@ class HolisticSchedulerManager(manager.SchedulerManager):
         return None
 
     def _redeem(self, context, ref, spec_obj, server_uuids):
-        """Redeem a member for each server and return their Selections.
-
-        All or none, as Nova does. When Nova's filters refuse a member's host,
-        another member of the hints is chosen; if too few are left, a planner
-        is asked for other hosts.
-        """
-        redemption = redeem_path.RedeemPath(
-            client.PlacementClient(self.placement_client),
-            self.host_manager,
+        """Redeem a member for each server and return their Selections."""
+        path = redeem_path.RedeemPath(
+            client.PlacementClient(self.placement_client), self.host_manager
         )
-        replacement = replacement_request.ReplacementRequest(
-            context, ref.group
-        )
-        try:
-            return self._redeem_or_place(
-                *(context, ref, spec_obj, server_uuids),
-                *(redemption, replacement),
-            )
-        finally:
-            redemption.end(context)
-
-    def _redeem_or_place(
-        self, context, ref, spec_obj, server_uuids, redemption, replacement
-    ):
-        refused, reason = {}, None
-        placements = 0
-        while True:
-            try:
-                choices = redemption.choose(
-                    context, ref, spec_obj, server_uuids, refused
-                )
-                selections = self._select_all(context, spec_obj, choices)
-                redemption.redeem(context, spec_obj, choices)
-                return selections
-            except reserve.TooFewHeld as exc:
-                # Members that were placed for the servers may be lost again,
-                # for instance by a revision.
-                if placements == MAX_PLACEMENTS or not redemption.place(
-                    context, ref, spec_obj, server_uuids, exc.reason
-                ):
-                    raise exc.error from None
-                placements += 1
-            except reserve.MemberTaken:
-                redemption.wait_after_conflict(ref.member)
-            except reserve.HostsFiltered as exc:
-                refused |= {each.member.id: each for each in exc.choices}
-                reason = exc.reason
-            except reserve.NotEnoughMembers as exc:
-                choices = [refused[each] for each in exc.refused]
-                replacement.send(
-                    {each.member.path: each.hold.node for each in choices},
-                    reason,
-                )
-                refused = {}
+        select = functools.partial(self._select_all, context, spec_obj)
+        return path.run(context, ref, spec_obj, server_uuids, select)
 
     def _select_all(self, context, spec_obj, choices):
         """Return a Selection for each Choice.
@@ -326,16 +271,37 @@ class HolisticSchedulerManager(manager.SchedulerManager):
         try:
             mapping = objects.HostMapping.get_by_host(context, hold.host)
             cell = mapping.cell_mapping
+            if not _may_use_cell(spec_obj, cell):
+                return iter(())
             with nova_context.target_cell(context, cell) as cctxt:
                 nodes = objects.ComputeNodeList.get_all_by_uuids(
                     cctxt, [hold.provider_uuid]
                 )
-                service = objects.Service.get_by_compute_host(cctxt, hold.host)
+                # A node can have changed its host since it was held.
+                services = {
+                    node.host: objects.Service.get_by_compute_host(
+                        cctxt, node.host
+                    )
+                    for node in nodes
+                }
         except (nova_exc.NotFound, nova_exc.HostMappingNotFound):
             return iter(())
         return self.host_manager._get_host_states(
-            context, {cell.uuid: nodes}, {hold.host: service}
+            context, {cell.uuid: nodes}, services
         )
+
+
+def _may_use_cell(spec, cell):
+    """Check what Nova's own lookup of hosts does: moves stay in their cell."""
+    destination = spec.requested_destination
+    if (
+        destination
+        and 'cell' in destination
+        and destination.cell
+        and not destination.allow_cross_cell_move
+    ):
+        return destination.cell.uuid == cell.uuid
+    return not cell.disabled
 
 
 def _server_uuids(spec_obj, instance_uuids):

@@ -1,16 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """RPC methods and periodic tasks of a planner process."""
 
+import dataclasses
+import time
+
 from keystoneauth1 import exceptions as ks_exc
 from nova.scheduler.client import report
 from oslo_log import log as logging
 import oslo_messaging as messaging
 
 from nova_groupext import exception
+from nova_groupext.conf import CONF
+from nova_groupext.objects import planners
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.scheduler import rounds
 from nova_groupext.scheduler import serve
 from nova_groupext.scheduler.decide import strategy
+from nova_groupext.scheduler.look import kept_reading
+from nova_groupext.scheduler.move import drift
 from nova_groupext.scheduler.placement import changed_providers
 from nova_groupext.scheduler.placement import client
 from nova_groupext.scheduler.protocol import leases
@@ -34,15 +41,19 @@ class Planner:
         self._make_tools = tools
         self._leases = leases.Leases(host, is_registered=is_registered)
         self._server = serve.GroupServer(self._leases, self._tools)
-        # Providers that the reaper need not read again.
+        # Later looks need not read this again.
+        self.kept = kept_reading.KeptReading()
+        # These remember what the reaper need not read again.
         self._changes = changed_providers.ChangedProviders()
+        self._drift = drift.ChangedGroups()
+        # Begin of the release that runs, by the monotonic clock.
+        self._release_began = None
 
     # -- start and stop ----------------------------------------------------
 
     def begin(self, context):
-        """Register this planner and take over work of ended processes."""
+        """Register this planner; log an error if Placement is missing."""
         self._leases.beat(context)
-        self._leases.take_over(context)
         try:
             self._placement_client().allocated_totals(context)
         except (exception.PlacementUnavailable, ks_exc.ClientException) as exc:
@@ -90,13 +101,35 @@ class Planner:
 
     def serve_waiting(self, context):
         """Serve groups that wait for a planner."""
+        # One that is too old gives its memory back.
+        self.kept.find()
         self._server.serve_waiting(context)
+
+    def is_reaper(self, context):
+        """Check whether the following rounds are this planner's to run."""
+        return self._leases.is_reaper(context)
 
     def reap(self, context):
         """Finish work that other processes left."""
-        rounds.reap(
+        is_complete = rounds.reap(
             *(context, self._placement_client(), self._leases),
-            *(self._changes, self._server),
+            *(self._changes, self._drift),
+        )
+        if is_complete and not self._is_release_stuck():
+            self._leases.end_round(context)
+
+    def release(self, context):
+        """Release what has ended."""
+        self._release_began = time.monotonic()
+        rounds.release(context, self._placement_client(), self._server)
+        self._release_began = None
+
+    def _is_release_stuck(self):
+        """Check whether other planners have to release what has ended."""
+        limit = planners.MAX_MISSED_ROUNDS * CONF.vrt.reap_interval
+        return (
+            self._release_began is not None
+            and time.monotonic() - self._release_began > limit
         )
 
     def replace_failed(self, context):
@@ -111,7 +144,8 @@ class Planner:
         )
 
     def _tools(self):
-        return self._make_tools(self._placement_client())
+        tools = self._make_tools(self._placement_client())
+        return dataclasses.replace(tools, kept=self.kept)
 
     def _placement_client(self):
         if self._report_client is None:

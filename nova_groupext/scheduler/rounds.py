@@ -15,7 +15,6 @@ from nova_groupext.scheduler import rpcapi
 from nova_groupext.scheduler.decide import replacement
 from nova_groupext.scheduler.follow import hold_changes
 from nova_groupext.scheduler.follow import server_changes
-from nova_groupext.scheduler.move import drift
 from nova_groupext.scheduler.protocol import maintain
 from nova_groupext.scheduler.protocol import redeem
 from nova_groupext.scheduler.protocol import release_holds
@@ -27,12 +26,13 @@ from nova_groupext.solver.model import time_budget
 LOG = logging.getLogger(__name__)
 
 
-def reap(context, placement_client, leases, changes, server):
-    """Run the reaper's steps 1 to 9.
+def reap(context, placement_client, leases, changes, changed_groups):
+    """Run the reaper's steps 1 to 5.
 
     :param leases: leases.Leases of this planner
     :param changes: changed_providers.ChangedProviders, kept between rounds
-    :param server: serve.GroupServer
+    :param changed_groups: drift.ChangedGroups, kept between rounds
+    :returns: whether the round was complete: Placement has answered
     """
     availability.run_step(reaper.expire, context)
     for member in redeem.list_overdue(context):
@@ -44,7 +44,9 @@ def reap(context, placement_client, leases, changes, server):
     availability.run_step(reaper.end_creates, context)
     for follow in (server_changes.follow_servers, hold_changes.follow_hosts):
         availability.run_step(follow, context, placement_client, leases)
-    availability.run_step(changes.begin, context, placement_client)
+    is_complete = availability.run_step(
+        changes.begin, context, placement_client
+    )
     for compare in (
         hold_changes.follow_holds,
         reservations.follow_reservations,
@@ -52,14 +54,21 @@ def reap(context, placement_client, leases, changes, server):
         availability.run_step(
             compare, context, placement_client, leases, changes
         )
-    for release in (reaper.release_ending, release_holds.check_watched):
-        availability.run_step(release, context, placement_client)
+    availability.run_step(changed_groups.store_drift, context)
+    availability.run_step(_log_statistics, context)
+    return is_complete
+
+
+def release(context, placement_client, server):
+    """Run steps 6 to 9: release what has ended.
+
+    :param server: serve.GroupServer
+    """
+    for step in (reaper.release_ending, release_holds.check_watched):
+        availability.run_step(step, context, placement_client)
     availability.run_step(reaper.purge_tombstones, context)
     for group in VRTGroup.list_releasing(context):
         availability.run_for(group, server.serve, context, group)
-    for group, domains in reaper.list_with_policies(context):
-        availability.run_for(group, drift.store, context, group, domains)
-    availability.run_step(_log_statistics, context)
 
 
 def replace_failed(context, server):

@@ -23,8 +23,8 @@ from oslo_log import log as logging
 from nova_groupext import exception
 from nova_groupext.conf import CONF
 from nova_groupext.db import database_errors
-from nova_groupext.objects import create
 from nova_groupext.objects import states
+from nova_groupext.objects.create import VRTCreate
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.proposal import VRTProposal
 from nova_groupext.scheduler import availability
@@ -46,7 +46,11 @@ LOG = logging.getLogger(__name__)
 
 Outcome = rpcapi.Outcome
 
-# Fault text of a group that stays PLANNING while Placement is unavailable.
+# Fault texts of a group that stays PLANNING while a service is unavailable.
+QUOTA_SILENT = (
+    'A service that knows the quota does not answer; the group will be '
+    'planned when it is available.'
+)
 PLACEMENT_SILENT = (
     'Placement does not answer; the group will be planned when Placement is '
     'available.'
@@ -96,11 +100,14 @@ class GroupServer:
             (self._propose, group)
             for group in VRTProposal.list_waiting(context)
         ]
+        urgent = VRTCreate.groups_with_open(context) if to_plan else ()
         waiting = [
             (group.project_id, (work, group))
             for work, group in (*to_plan, *to_propose)
             if (work, group.id) not in tried
-            and self._slots.admits(group.project_id)
+            and self._slots.admits(
+                group.project_id, is_urgent=group.id in urgent
+            )
         ]
         return next(iter(self._slots.in_turn(waiting)), None)
 
@@ -182,7 +189,7 @@ class GroupServer:
         if group is None or group.status not in states.GROUP_REPLACEABLE:
             return
         for _attempt in range(CONF.vrt.planning_attempts):
-            if not create.VRTCreate.list_open(context, group.id):
+            if not VRTCreate.list_open(context, group.id):
                 return
             with self._slots.take(
                 group.project_id, is_urgent=True
@@ -285,6 +292,9 @@ class GroupServer:
             )
         except exception.LimitExceeded as exc:
             _fail(work, exc.format_message())
+        except exception.QuotaUnavailable:
+            work.group.store_fault(work.context, QUOTA_SILENT)
+            raise
         except exception.PlacementUnavailable:
             work.group.store_fault(work.context, PLACEMENT_SILENT)
             raise

@@ -55,11 +55,12 @@ class PlannerService(service.Service):
         vrt = CONF.vrt
         for interval, work in (
             (vrt.heartbeat_interval, self._planner.serve_waiting),
-            (vrt.reap_interval, self._planner.reap),
             (vrt.reap_interval, self._planner.replace_failed),
             (vrt.exclusive_reap_interval, self._planner.maintain_exclusive),
         ):
             self._add_timer(interval, work)
+        for work in (self._planner.reap, self._planner.release):
+            self._add_timer(vrt.reap_interval, self._reap, work)
 
     def stop(self, graceful=True):
         """Stop, by default after running requests and rounds have ended.
@@ -82,18 +83,23 @@ class PlannerService(service.Service):
         while not self._has_ended.wait(CONF.vrt.heartbeat_interval):
             self._run(self._planner.beat)
 
-    def _add_timer(self, interval, work):
+    def _add_timer(self, interval, work, *args):
         self.tg.add_timer(
             interval,
-            functools.partial(self._run, work),
+            functools.partial(self._run, work, *args),
         )
 
+    def _reap(self, context, work):
+        """Run a round, unless another planner does that for all."""
+        if self._planner.is_reaper(context):
+            availability.run_step(work, context)
+
     @staticmethod
-    def _run(work):
+    def _run(work, *args):
         context = nova_context.get_admin_context()
         # All log lines of a round carry its request id.
         context.update_store()
-        availability.run_step(work, context)
+        availability.run_step(work, context, *args)
 
 
 def _listen(server):

@@ -52,11 +52,17 @@ class Conflict(Exception):
         )
 
 
-class GatewayTimeout(Exception):
-    """Error 504 of a proxy in front of Placement."""
+class ProxyAnswer(Exception):
+    """Error of a proxy in front of Placement."""
 
+    def __init__(self, status_code):
+        super().__init__(status_code)
+        self.response = Response(status_code)
+
+
+class GatewayTimeout(ProxyAnswer):
     def __init__(self):
-        self.response = Response(504)
+        super().__init__(504)
 
 
 class Response:
@@ -220,7 +226,10 @@ class Session:
 
     def get(self, url, **_kwargs):
         path, _mark, query = url.partition('?')
-        self._on_step('GET', path)
+        try:
+            self._on_step('GET', path)
+        except ProxyAnswer as exc:
+            return exc.response
         for pattern, handler in _GETS.items():
             if match := re.fullmatch(pattern, path):
                 return handler(self._placement(), *match.groups(), query)
@@ -264,13 +273,14 @@ class Session:
             self._placement().compare(body)
             self._on_step('write', body)
             self._placement().write(body)
-        except (Conflict, GatewayTimeout) as exc:
+        except (Conflict, ProxyAnswer) as exc:
             return exc.response
         return Response(204)
 
 
 def _not_found(uuid):
-    return Response(404, {'errors': [{'detail': uuid, 'code': ''}]})
+    error = {'detail': uuid, 'code': 'placement.undefined_code'}
+    return Response(404, {'errors': [error]})
 
 
 def _allocations(placement, uuid, _query):
@@ -318,6 +328,8 @@ def _inventory(placement, provider, name, _query):
 
 
 def _usages_of(placement, provider, _query):
+    if provider not in placement.inventories:
+        return _not_found(provider)
     used = _used(placement.consumers)
     return Response(
         200,

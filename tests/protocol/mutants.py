@@ -27,6 +27,8 @@ from nova_groupext.db import api as db
 from nova_groupext.db import engine
 from nova_groupext.db import models
 from nova_groupext.db import retries
+from nova_groupext.db.aliases import Change
+from nova_groupext.objects import move_transitions
 from nova_groupext.objects import states
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.scheduler import manager
@@ -56,6 +58,9 @@ _locked = db.with_row_lock
 _find_member = destinations._find_member
 _check = adoption.check
 _sync_hints = adoption.sync_hints
+_fill_server = redeem._fill_server
+_transfer = redeem.transfer
+_start_move = move_transitions.start_move
 
 
 def _compensate_with_new_uuids(hold):
@@ -80,24 +85,64 @@ def _report_lost(*args, **kwargs):
     return redeem.Outcome.LOST
 
 
-def _read_server_first(context, placement_client, uuid, hold, body, refills):
+def _read_server_first(context, placement_client, uuid, hold, body, fills):
     if placement_client.transfer(
         context, {uuid: hold}, {uuid: body}, reads_generation=True
     ):
         return redeem.Outcome.TRANSFERRED
-    if placement_client.allocations(context, uuid):
+    owns = placement_client.allocations(context, uuid)
+    is_held = placement_client.allocations(context, hold.uuid)
+    if owns and (not is_held or owns == hold.allocations):
         return redeem.Outcome.TRANSFERRED
-    if placement_client.allocations(context, hold.uuid):
-        return None
+    if is_held:
+        return redeem.Outcome.REFUSED
+    return _fill_server(context, placement_client, uuid, body)
+
+
+def _take_silence_as_refusal(*args, **kwargs):
+    outcomes = _transfer(*args, **kwargs)
+    return {
+        uuid: redeem.Outcome.REFUSED
+        if outcome == redeem.Outcome.UNKNOWN
+        else outcome
+        for uuid, outcome in outcomes.items()
+    }
+
+
+def _fill_unconditionally(context, placement_client, uuid, body):
+    if placement_client.fill_servers(context, {uuid: body}):
+        return redeem.Outcome.TRANSFERRED
     return redeem.Outcome.LOST
 
 
-def _lock_after_reading(context, model, work, **key):
+def _read_successors_first(context, placement_client, swap_):
+    filled = swap._read_allocations(
+        context, placement_client, swap_.successors
+    )
+    remaining = swap._read_allocations(
+        context, placement_client, swap_.old_holds
+    )
+    return remaining, filled
+
+
+def _forget_unanswered_move(context, request, claim_resources):
+    row = request.move.start(context, request.location)
+    is_claimed = row is not None and claim_resources()
+    if row is not None and not is_claimed:
+        destinations._delete_move(context, row)
+    return is_claimed
+
+
+def _start_without_judging(context, row, _is_allowed):
+    return _start_move(context, row, lambda: True)
+
+
+def _lock_after_reading(context, model, work, values=None, **key):
     with engine.writer(context) as session:
         session.execute(sa.select(model)).all()
         inside = retries.in_locked_work.set(True)
         try:
-            return _locked(context, model, work, **key)
+            return _locked(context, model, work, values, **key)
         finally:
             retries.in_locked_work.reset(inside)
 
@@ -125,7 +170,7 @@ def _reserve_unconditionally(servers):
         ):
             own = (model.id == row.id,)
             values = {'status': status, 'server_uuid': uuid}
-            changes.append((model, own, values, None))
+            changes.append(Change(model, own, values))
     return changes
 
 
@@ -203,7 +248,8 @@ class Mutant:
 
     :ivar patches: {dotted name: its replacement}
     :ivar pair: two operations of which some run fails
-    :ivar fault: fault of such a run; runs with this fault come first
+    :ivar fault: fault of such a run, in either operation; runs with this fault
+        come first
     :ivar switches: preemptions before the fault
     :ivar replay: choices of a run that has failed, which comes before all; its
         numbers of steps change with the transactions of the operations
@@ -282,20 +328,54 @@ MUTANTS = {
     ),
     'the hold is read before the server': Mutant(
         {f'{_SCHEDULER}.protocol.redeem._transfer_once': _read_server_first},
-        pair=('redeem', 'redeem again'),
-        fault='loses-records',
-        switches='0:1 8:0',
+        test=f'{_UNIT}.scheduler.protocol.test_redeem.TestRedeem.'
+        'test_swap_that_lands_between_the_reads_is_seen',
+    ),
+    'a hold is emptied only after a refusal': Mutant(
+        {f'{_SCHEDULER}.protocol.redeem.transfer': _take_silence_as_refusal},
+        test=f'{_UNIT}.scheduler.protocol.test_redeem.TestRedeem.'
+        'test_hold_of_an_ended_server_stays_while_placement_is_silent',
+    ),
+    'a server that may be elsewhere is not filled': Mutant(
+        {f'{_SCHEDULER}.protocol.redeem._fill_server': _fill_unconditionally},
+        test=f'{_UNIT}.scheduler.protocol.test_redeem.TestRedeem.'
+        'test_unknown_outcome_changes_no_row',
+    ),
+    'old holds are read before successors': Mutant(
+        {f'{_SWAP}._read_sides': _read_successors_first},
+        test=f'{_UNIT}.scheduler.protocol.test_swap.TestSwap.'
+        'test_request_that_lands_between_the_reads_is_seen',
+    ),
+    'a move without an answer is kept': Mutant(
+        {f'{_SCHEDULER}.move.destinations.claim': _forget_unanswered_move},
+        test=f'{_UNIT}.scheduler.move.test_destinations.TestMove.'
+        'test_a_move_whose_claim_is_not_answered_is_kept',
+    ),
+    'a move is judged when it begins': Mutant(
+        {f'{_OBJECTS}.move_transitions.start_move': _start_without_judging},
+        test=f'{_UNIT}.scheduler.move.test_destinations.TestMove.'
+        'test_move_that_breaks_a_new_policy_does_not_begin',
+    ),
+    'a revision checks where members are': Mutant(
+        {f'{_SCHEDULER}.decide.commit_revision._Commit._check': (_do_nothing)},
+        test=f'{_UNIT}.scheduler.decide.test_commit_revision.TestWithoutSwap.'
+        'test_member_that_moved_meanwhile_is_decided_again',
+    ),
+    'hints of a deleted draft may be stored again': Mutant(
+        {
+            f'{_SCHEDULER}.release.release_group._sync_hints': (
+                lambda *_args: True
+            )
+        },
+        test=f'{_UNIT}.scheduler.release.test_release_group.TestDrafts.'
+        'test_draft_stays_while_hints_may_be_stored_again',
     ),
     'a row is locked before any read': Mutant(
         {f'{_PRODUCT}.db.api.with_row_lock': _lock_after_reading},
         pair=('redeem', 'release'),
     ),
     'a redeem checks the policies': Mutant(
-        {
-            f'{_SCHEDULER}.current.policy_check.RedeemCheck.refused': (
-                _empty_list
-            )
-        },
+        {f'{_SCHEDULER}.current.policy_check.refused_members': (_empty_list)},
         test=f'{_TESTS}.test_swaps.TestPolicyCheck.'
         'test_redeem_that_breaks_a_policy_is_refused',
     ),
@@ -380,7 +460,7 @@ MUTANTS = {
     'a lost record is filled and emptied': Mutant(
         {f'{_CLIENT}.sweep': _empty_without_filling},
         pair=('revise', 'take over'),
-        replay='27:1 46:0:loses-records',
+        replay='27:1 47:0:loses-records',
     ),
     'a missing hold is refilled before its swap': Mutant(
         {f'{_CLIENT}.refill': _do_nothing},
@@ -390,7 +470,7 @@ MUTANTS = {
     'a missing placeholder is refilled': Mutant(
         {f'{_SCHEDULER}.protocol.maintain._refill': _do_nothing},
         pair=('exclusive revise', 'exclusive take over'),
-        replay='43:1 65:0:loses-records',
+        replay='43:1 66:0:loses-records',
     ),
     'a swap is verified': Mutant(
         {f'{_SWAP}._verify': _do_nothing},
@@ -423,7 +503,8 @@ MUTANTS = {
     'redeemed holds of a purged group are watched': Mutant(
         {f'{_OBJECTS}.watched_holds.detach_tombstones': _detach_all_alike},
         pair=('delete', 'redeem'),
-        replay='0:1 8:0 33:1 34:dies-after',
+        switches='0:1 8:0',
+        fault='dies-after',
     ),
     'adopted servers are checked again': Mutant(
         {f'{_SCHEDULER}.adopt.adoption.check': _do_nothing},
@@ -532,6 +613,10 @@ def _try_each_step(pair, first, fault):
     for number, step in reversed([*enumerate(pair.run(first).steps)]):
         if fault in interleaving.FAULTS.get(step.kind, ()):
             pair.run((*first, Choice(number, fault=fault)))
+        # The run does not tell which kind of step another actor has next. If
+        # that kind does not have the fault, the actor only comes earlier.
+        for actor in step.others:
+            pair.run((*first, Choice(number, actor, fault)))
 
 
 def _fails(test):
@@ -541,9 +626,15 @@ def _fails(test):
     return None if result.wasSuccessful() else test
 
 
+# Errors of a mutant that does not fit the product any more.
+_OWN_ERRORS = (TypeError, NameError, AttributeError)
+
+
 def _report(rule):
     started = explore.processor_time()
     failure = find_failure(rule)
+    if isinstance(getattr(failure, '__cause__', None), _OWN_ERRORS):
+        raise RuntimeError(f'The mutant is wrong itself: {failure}')
     seconds_used = explore.processor_time() - started
     return (
         f'{rule}: {failure or "nothing is found"}, {seconds_used:.0f} s',

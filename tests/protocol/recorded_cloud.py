@@ -178,7 +178,7 @@ class RecordedCloud(fixtures.Fixture):
         self.useFixture(
             fixtures.MonkeyPatch(
                 'nova_groupext.scheduler.redeem.reserve.random',
-                types.SimpleNamespace(sample=self._sample),
+                types.SimpleNamespace(shuffle=self._shuffle),
             )
         )
         # Reading all migrations takes longer than the rest of a run.
@@ -276,8 +276,8 @@ class RecordedCloud(fixtures.Fixture):
         uuid = uuid_of('actor {} {}'.format(*self._count('uuid')))
         return uuid if dashed else uuid.replace('-', '')
 
-    def _sample(self, population, k):
-        return random.Random(str(self._count('sample'))).sample(population, k)
+    def _shuffle(self, items):
+        random.Random(str(self._count('shuffle'))).shuffle(items)
 
     def _count(self, what):
         """Return the running actor, and how often it called this."""

@@ -22,7 +22,7 @@ class Group(base.Base):
     user_id = sa.Column(sa.String(255), nullable=False)
     name = sa.Column(sa.String(255), nullable=False)
     description = sa.Column(sa.Text)
-    status = sa.Column(sa.String(16), nullable=False)
+    status = sa.Column(sa.String(16), nullable=False, index=True)
     fault = sa.Column(sa.Text)
     fault_at = sa.Column(sa.DateTime)
     # Number of changes of the row; tells planners that something has changed
@@ -144,7 +144,7 @@ class Member(base.Base):
         ),
         viewonly=True,
     )
-    status = sa.Column(sa.String(16), nullable=False)
+    status = sa.Column(sa.String(16), nullable=False, index=True)
     fault = sa.Column(sa.Text)
     fault_at = sa.Column(sa.DateTime)
     server_uuid = sa.Column(sa.String(36))

@@ -52,6 +52,8 @@ class Planner(base.Base):
     clock_offset = sa.Column(sa.Float, nullable=False)
     # Time of the last heartbeat.
     heartbeat_at = sa.Column(sa.DateTime, nullable=False)
+    # End of its last complete round of the reaper: see VRTPlanner.is_reaper().
+    round_ended_at = sa.Column(sa.DateTime)
 
 
 class Boot(base.Base):

@@ -14,7 +14,7 @@ that decides the draft then does this:
 5. The commit of the draft makes the rows the group's.
 
 =========  =========================================  ========================
-crash      leaves                                     who finishes
+crash      left behind                                finished by
 =========  =========================================  ========================
 after 2    REDEEMED rows of the draft; the servers    the next owner of the
            own their allocations, as before           lease: it releases the

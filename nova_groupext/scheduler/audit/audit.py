@@ -134,7 +134,7 @@ class _Auditor:
             self._add(Kind.OVERDUE, text, reservation)
         for member in VRTMember.list_stuck_redeems(self._context, seconds):
             text = (
-                f'the create of server {member.server_uuid} has not finished'
+                f'the redeem of server {member.server_uuid} has not finished'
             )
             self._add(Kind.OVERDUE, text, member=member)
 

@@ -63,8 +63,17 @@ def heal(context, placement_client, findings, orphans=False):
     :param orphans: whether to release orphans, too; only if no other
         installation has holds on this Placement
     """
-    kinds = {finding.kind for finding in findings}
     planner_leases = leases.Leases(CONF.host)
+    try:
+        _heal(context, placement_client, findings, orphans, planner_leases)
+    finally:
+        # A planner would wait for the end of a lease that an error has left.
+        with contextlib.suppress(*database_errors.ANY):
+            planner_leases.end(context)
+
+
+def _heal(context, placement_client, findings, orphans, planner_leases):
+    kinds = {finding.kind for finding in findings}
     for finding in findings:
         if finding.kind in _REPAIRS:
             _attempt(

@@ -54,4 +54,4 @@ class HolisticFilter(filters.BaseHostFilter):
     @staticmethod
     def _is_planned(host_state):
         hold = marked_requests.find_hold(host_state)
-        return hold is not None and hold.host == host_state.host
+        return hold is not None and hold.provider_uuid == host_state.uuid

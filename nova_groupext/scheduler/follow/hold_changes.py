@@ -13,7 +13,7 @@ For each host with holds of members:
 4. If the operator has removed or disabled it, end its holds.
 
 ==========  ===================================  ============================
-crash       leaves                               who finishes
+crash       left behind                          finished by
 ==========  ===================================  ============================
 in 2        a prepared swap                      the next owner of the lease
 after 1, 2  RELEASING holds of FAILED members    the reaper: it empties them
@@ -29,15 +29,15 @@ import functools
 
 from oslo_log import log as logging
 
+from nova_groupext import chunks
+from nova_groupext.db import models
 from nova_groupext.objects import states
 from nova_groupext.objects import swap_results
-from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.scheduler import availability
-from nova_groupext.scheduler.current import policy_check
 from nova_groupext.scheduler.follow import lost_holds
-from nova_groupext.scheduler.nova import hosts
+from nova_groupext.scheduler.nova import service_states
 from nova_groupext.scheduler.placement import overcommitment
 from nova_groupext.scheduler.placement.changed_providers import (
     ChangedProviders,
@@ -45,6 +45,9 @@ from nova_groupext.scheduler.placement.changed_providers import (
 from nova_groupext.scheduler.protocol import hold_again
 
 LOG = logging.getLogger(__name__)
+
+# Number of providers whose holds are read by one query
+PROVIDERS_AT_ONCE = 100
 
 HOST_IS_GONE = 'its host was taken out of service'
 
@@ -55,18 +58,37 @@ def follow_holds(context, placement_client, leases, changes=None):
     :param changes: ChangedProviders, to read only what has changed
     """
     changes = changes or ChangedProviders()
-    by_provider = collections.defaultdict(list)
-    for hold, member in _list_held(context):
-        for provider in hold.allocations:
-            by_provider[provider].append((hold, member))
-    for provider, pairs in sorted(by_provider.items()):
-        if not changes.are_due(provider, [provider]):
-            continue
-        with availability.skip_unavailable(f'provider {provider}'):
-            if _follow_provider(
-                context, placement_client, leases, provider, pairs
-            ):
-                changes.mark_consistent(provider, [provider])
+    ids_on = collections.defaultdict(list)
+    for hold_id, allocations in VRTHold.allocations_of_held_members(context):
+        for provider in allocations:
+            ids_on[provider].append(hold_id)
+    due = sorted(each for each in ids_on if changes.are_due(each, [each]))
+    for some in chunks.chunked(due, PROVIDERS_AT_ONCE):
+        pairs_on = _read_pairs(context, {each: ids_on[each] for each in some})
+        for provider in some:
+            with availability.isolate(f'provider {provider}'):
+                if _follow_provider(
+                    *(context, placement_client, leases, provider),
+                    pairs_on[provider],
+                ):
+                    changes.mark_consistent(provider, [provider])
+
+
+def _read_pairs(context, ids_on):
+    """Return {provider: [(hold, member)]}; holds that have ended are left out.
+
+    :param ids_on: {provider: ids of holds}
+    """
+    ids = {each for ids in ids_on.values() for each in ids}
+    pairs = _with_members(
+        context,
+        VRTHold.list_of_held_members(context, models.Hold.id.in_(ids)),
+    )
+    pair_of = {pair[0].id: pair for pair in pairs}
+    return {
+        provider: [pair_of[each] for each in ids if each in pair_of]
+        for provider, ids in ids_on.items()
+    }
 
 
 def _follow_provider(context, placement_client, leases, provider, pairs):
@@ -83,7 +105,7 @@ def _follow_provider(context, placement_client, leases, provider, pairs):
         if used.get(hold.uuid) != hold.allocations[provider]['resources']
     ]
     for hold, member in changed:
-        with availability.skip_unavailable(f'hold {hold.uuid}'):
+        with availability.isolate(f'hold {hold.uuid}'):
             _restore(context, placement_client, leases, hold, member)
     overcommitted = overcommitment.overcommitted_on(
         context, placement_client, provider, used
@@ -95,22 +117,28 @@ def _follow_provider(context, placement_client, leases, provider, pairs):
 
 def follow_hosts(context, _placement_client, _leases):
     """End holds on hosts that the operator takes out of service."""
-    by_host = collections.defaultdict(list)
-    for hold, member in _list_held(context):
-        by_host[hold.host, hold.provider_uuid].append((hold, member))
-    for (host, node_uuid), pairs in by_host.items():
-        if hosts.is_out_of_service(context, host, node_uuid):
-            lost_holds.end(context, pairs, HOST_IS_GONE)
+    gone = service_states.out_of_service(
+        context, VRTHold.nodes_of_held_members(context)
+    )
+    if not gone:
+        return
+    on_gone = models.Hold.provider_uuid.in_([uuid for _host, uuid in gone])
+    pairs = _with_members(
+        context, VRTHold.list_of_held_members(context, on_gone)
+    )
+    lost_holds.end(
+        context,
+        [
+            (hold, member)
+            for hold, member in pairs
+            if (hold.host, hold.provider_uuid) in gone
+        ],
+        HOST_IS_GONE,
+    )
 
 
-def _list_held(context):
-    """Return [(hold, member)] of the members in state HELD.
-
-    Placeholders are excluded: maintain.maintain() follows them. So are members
-    that are being redeemed: the hold may already be the server's, which the
-    redeeming scheduler or the reaper finds out.
-    """
-    holds = VRTHold.list_by_status(context, states.Hold.HELD)
+def _with_members(context, holds):
+    """Return [(hold, its member)] of those members that are HELD still."""
     members = {
         member.id: member
         for member in VRTMember.list_by_ids(
@@ -132,12 +160,7 @@ def _restore(context, placement_client, leases, hold, member):
     ) as lease:
         if lease is None:
             return
-        group = VRTGroup.get_row(context, hold.group_id)
-        check = functools.partial(
-            lost_holds.check_policies,
-            policy_check.RedeemCheck(context, group.uuid),
-            member,
-        )
+        check = functools.partial(lost_holds.check_policies, context, member)
         if not lost_holds.restore(
             context, placement_client, lease, hold, check
         ):

@@ -5,6 +5,8 @@ from oslo_log import log as logging
 
 from nova_groupext import exception
 from nova_groupext.objects import states
+from nova_groupext.objects.group import VRTGroup
+from nova_groupext.scheduler.current import policy_check
 from nova_groupext.scheduler.protocol import hold_again
 from nova_groupext.scheduler.protocol import ownership
 
@@ -31,13 +33,13 @@ def restore(context, placement_client, lease, hold, check):
         return True
 
 
-def check_policies(redeem_check, member):
+def check_policies(context, member):
     """Check that policies allow a member on its host, with all others now.
 
-    :param redeem_check: policy_check.RedeemCheck
     :raises: HoldFailed
     """
-    if redeem_check.refused([member]):
+    state = VRTGroup.find_state(context, member.group_id)
+    if policy_check.refused_members(context, [member], state):
         raise exception.HoldFailed(reason=BREAKS_POLICY)
 
 

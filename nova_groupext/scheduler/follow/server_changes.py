@@ -14,7 +14,7 @@ For each member with a server, in this order:
 5. At the end of a round: delete moves without a member.
 
 ==========  ===================================  ============================
-crash       leaves                               who finishes
+crash       left behind                          finished by
 ==========  ===================================  ============================
 in 2        rows of the former location          the next round, by this step
 in 3        an emptied server; its member is     the same
@@ -41,7 +41,6 @@ from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.objects.move import VRTMove
 from nova_groupext.scheduler import availability
-from nova_groupext.scheduler.current import policy_check
 from nova_groupext.scheduler.follow import lost_holds
 from nova_groupext.scheduler.nova import servers
 from nova_groupext.scheduler.protocol import ownership
@@ -93,7 +92,7 @@ def follow_servers(context, placement_client, leases=None, group=None):
         server = server_of.get(member.server_uuid)
         if server is None:
             continue
-        with availability.skip_unavailable(f'server {member.server_uuid}'):
+        with availability.isolate(f'server {member.server_uuid}'):
             update = _MemberUpdate(
                 context, placement_client, leases, member, rows_of[member.id]
             )
@@ -152,8 +151,8 @@ class _MemberUpdate:
         if not self._member.is_unchanged_for(self._context, deadline):
             return False
         # The server may have been mapped to a cell after the first read.
-        server = servers.read(self._context, [uuid])[uuid]
-        if server.outcome != ServerOutcome.UNKNOWN_TO_NOVA:
+        server = servers.read(self._context, [uuid]).get(uuid)
+        if server is None or server.outcome != ServerOutcome.UNKNOWN_TO_NOVA:
             return False
         LOG.warning(
             'Server %(server)s has been unknown to Nova for %(deadline)s s; '
@@ -253,11 +252,12 @@ class _MemberUpdate:
         :returns: False without capacity or quota, or if a policy forbids it
         """
         group = VRTGroup.get_row(self._context, self._hold.group_id)
-        redeem_check = policy_check.RedeemCheck(self._context, group.uuid)
 
         def check():
-            quota.check(self._context, group.project_id, [self._member])
-            lost_holds.check_policies(redeem_check, self._member)
+            quota.check_or_wait(
+                self._context, group.project_id, [self._member]
+            )
+            lost_holds.check_policies(self._context, self._member)
 
         return lost_holds.restore(
             self._context, self._placement_client, lease, self._hold, check

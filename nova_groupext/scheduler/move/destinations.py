@@ -10,7 +10,7 @@
    row.
 
 =========  ================================  =================================
-crash      leaves                            who finishes
+crash      left behind                       finished by
 =========  ================================  =================================
 after 3    a row of a move that perhaps      follow_servers(): it deletes the
            does not happen                   row once the server does not move
@@ -198,7 +198,7 @@ class Move:
             context, group, outsiders.locate(context, group)
         )
         self._member_check = self._check_member(
-            self._policy_check.read_locations(context), destinations
+            self._read_locations(context), destinations
         )
 
     @property
@@ -228,7 +228,7 @@ class Move:
         def is_allowed():
             self._refresh(context)
             row.member_id = self._member.id
-            present = self._policy_check.read_locations(context)
+            present = self._read_locations(context)
             return self._check_member(present, {location}).allows(
                 location.node
             )
@@ -271,6 +271,12 @@ class Move:
                 group=group.uuid, member=self._member.path
             )
         self._member = member
+
+    def _read_locations(self, context):
+        group_id = self._policy_check.group.id
+        return self._policy_check.read_locations(
+            context, VRTGroup.find_binding_draft(context, group_id)
+        )
 
     def _check_member(self, present, destinations):
         """Return the MemberCheck of the member for these locations."""

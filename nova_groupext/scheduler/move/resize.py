@@ -15,7 +15,7 @@ consumer.
    move like any other (see destinations.py).
 
 ==========  ==============================  ==================================
-crash       leaves                          who finishes
+crash       left behind                     finished by
 ==========  ==============================  ==================================
 after 2, 3  a REDEEMING reservation         follow_reservations(): REDEEMED
                                             if the server has the capacity,
@@ -150,7 +150,9 @@ def _is_as_described(context, member, spec, host_manager):
     )
     try:
         described, requested = (
-            request_specs.placement_request(context, each, host_manager)
+            request_specs.placement_request(
+                context, each, host_manager, is_compared=True
+            )
             # Nova's request filters change a spec; the caller needs it.
             for each in (described_spec, copy.deepcopy(spec))
         )
@@ -180,7 +182,7 @@ def claim(
         body,
         fills_again=False,
     )
-    if outcome == redeem.Outcome.UNKNOWN:
+    if not outcome.is_final:
         # follow_reservations() resolves that.
         raise Refused(reason=STATE_UNKNOWN)
     is_redeemed = outcome == redeem.Outcome.TRANSFERRED

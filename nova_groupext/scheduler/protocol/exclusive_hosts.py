@@ -16,6 +16,7 @@ from nova_groupext.db import database_errors
 from nova_groupext.objects import states
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.scheduler.current import definition
+from nova_groupext.scheduler.nova import host_domains
 from nova_groupext.scheduler.nova import hosts
 from nova_groupext.scheduler.placement import overcommitment
 from nova_groupext.scheduler.protocol import placeholders
@@ -137,7 +138,9 @@ def find_hosts(context, group, locations):
         }
         names = {host for host, _provider in occupied}
         if policy.scope != 'host' and names:
-            names = hosts.hosts_in_same_domains(context, policy.scope, names)
+            names = host_domains.hosts_in_same_domains(
+                context, policy.scope, names
+            )
             nodes_by_host |= dict.fromkeys(names)
         for name, provider in occupied:
             # At scope host the domain is a compute node, not a compute host.

@@ -5,6 +5,7 @@
    have, whatever happens to this process, and do not count as capacity yet.
 2. Requests of `holds_per_request` holds each fill the consumers.
 3. The providers are read: a hold that overcommits one fails the whole plan.
+   If there are many, only those that other clients have changed as well.
 4. `transitions.hold_group`, one transaction: group, members, holds are HELD.
 
 =============  =====================================  ========================
@@ -15,14 +16,14 @@ after 1 to 3   WRITING, filled or not                 next owner of the lease:
 =============  =====================================  ========================
 """
 
-import itertools
-
+from nova_groupext import chunks
 from nova_groupext import exception
 from nova_groupext.conf import CONF
 from nova_groupext.objects import states
 from nova_groupext.objects import swaps
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.scheduler.placement import overcommitment
+from nova_groupext.scheduler.placement import own_changes
 from nova_groupext.scheduler.protocol import release_holds
 
 
@@ -65,24 +66,31 @@ def hold(context, placement_client, lease, rows, check_deadline=lambda: None):
         another planner has taken the group over. The holds are released then;
         the next owner of the lease releases a chunk without an answer.
     """
-    unanswered = []
+    sent, unanswered = [], []
     try:
-        for chunk in _chunks(rows, CONF.vrt.holds_per_request):
+        check_deadline()
+        own = own_changes.OwnChanges(context, placement_client, rows)
+        for chunk in chunks.chunked(rows, CONF.vrt.holds_per_request):
             check_deadline()
             lease.renew(context)
             unanswered = chunk
+            sent += chunk
             placement_client.hold(context, chunk)
             unanswered = []
-        if overcommitment.overcommitted_holds(context, placement_client, rows):
+            own.count(chunk)
+        if overcommitment.overcommitted_holds(
+            context, placement_client, rows, own.changed_by_others()
+        ):
             raise exception.HoldFailed(
                 reason='a concurrent allocation overcommitted a host'
             )
     except exception.VRTException as exc:
         if isinstance(exc, exception.HoldFailed):
             unanswered = []
-        release_pending(
-            context, placement_client, [r for r in rows if r not in unanswered]
-        )
+        answered = sent[: len(sent) - len(unanswered)]
+        release_pending(context, placement_client, answered)
+        unsent = abandon_answered(context, rows[len(sent) :])
+        VRTHold.release_all(context, unsent)
         raise
 
 
@@ -102,8 +110,3 @@ def abandon_answered(context, rows):
     for row in rows:
         row.status = states.Hold.RELEASING
     return rows
-
-
-def _chunks(rows, size):
-    iterator = iter(rows)
-    return iter(lambda: list(itertools.islice(iterator, size)), [])

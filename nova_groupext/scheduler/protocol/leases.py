@@ -30,8 +30,8 @@ class Leases:
 
     :param host: name of the planner's host
     :param is_registered: False if the first heartbeat registers the planner;
-        until then it gets no lease. If it died, nobody would know whose lease
-        that is, and all would wait for its end.
+        until then it gets no lease. If it died with one, other planners could
+        not see that it is dead, and would wait for the end of the lease.
     """
 
     def __init__(self, host, *, is_registered=True):
@@ -43,6 +43,8 @@ class Leases:
             clock_offset=0.0,
         )
         self._is_registered = is_registered
+        # True once this planner has taken over the work of ended ones.
+        self._has_taken_over = False
         # Operations that a thread works on.
         self._operations = set()
         # Heartbeats to wait before other planners count as dead: no planner
@@ -113,14 +115,12 @@ class Leases:
         """Stop work under a lease; unless released, the next beat ends it."""
         self._operations.discard(lease.operation)
 
-    def take_over(self, context):
-        """End the leases of dead planner processes on this host."""
-        for other in VRTPlanner.list_by_host(context, self._planner.host):
-            if process_names.is_gone(other.process):
-                self._remove_dead(context, other, 'its process has ended')
-
     def beat(self, context):
-        """Store a heartbeat and end the leases of planners that send none."""
+        """Store a heartbeat, and end the leases of dead planners.
+
+        Those are planners that send none, and with the first heartbeat those
+        of this host whose processes have ended.
+        """
         interval = CONF.vrt.heartbeat_interval
         self._planner.clock_offset = _clock_offset(context)
         if self._planner.is_dead(context, interval):
@@ -132,11 +132,28 @@ class Leases:
         VRTLease.end_all(
             context, [each for each in leased if each not in self._operations]
         )
+        if not self._has_taken_over:
+            self._take_over(context)
+            self._has_taken_over = True
         if self._grace_rounds:
             self._grace_rounds -= 1
             return
         for other in VRTPlanner.list_dead(context, interval):
             self._remove_dead(context, other, 'it sends no heartbeats')
+
+    def _take_over(self, context):
+        """End the leases of ended planner processes on this host."""
+        for other in VRTPlanner.list_by_host(context, self._planner.host):
+            if process_names.is_gone(other.process):
+                self._remove_dead(context, other, 'its process has ended')
+
+    def end_round(self, context):
+        """Store that the reaper of this planner ends a complete round."""
+        self._planner.end_round(context)
+
+    def is_reaper(self, context):
+        """Check whether the reaper of this planner runs for all planners."""
+        return self._planner.is_reaper(context, CONF.vrt.reap_interval)
 
     def end(self, context):
         """Delete the planner's row and end its leases: others take over."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Maintenance of a group's hosts: ended holds released, free capacity filled.
+"""Release of ended holds, of every group; free exclusive capacity is filled.
 
 Outside exclusive hosts, RELEASING holds are emptied. On an exclusive host,
 placeholders replace them. The owner of the group's lease processes one host
@@ -74,22 +74,22 @@ def maintain(context, placement_client, lease, group, logged=None):
     )
     own = {row.uuid for row in rows}
     own.update(member.server_uuid for member in group.members)
-    for host in sorted({*by_host, *exclusive}):
-        with availability.skip_unavailable(
-            f'host {host} of VRT group {group.uuid}'
-        ):
-            nodes = exclusive_hosts.nodes(context, exclusive, host)
-            _release_shared(
-                context, placement_client, lease, nodes, by_host[host]
+    nodes_by_host = _exclusive_nodes(
+        context, group, exclusive, sorted({*by_host, *exclusive})
+    )
+    with availability.skip_unavailable(f'VRT group {group.uuid}'):
+        _release_shared(
+            context, placement_client, lease, _shared(by_host, nodes_by_host)
+        )
+    for host, node in _pairs(nodes_by_host):
+        with _skip_unavailable(group, host):
+            consumers = _maintain_node(
+                context, placement_client, lease, group, node
             )
-            for node in nodes:
-                consumers = _maintain_node(
-                    context, placement_client, lease, group, node
-                )
-                is_complete &= _is_complete(by_host[host], node, consumers)
-                _log_foreign_consumers(
-                    context, group, host, consumers - own, logged
-                )
+            is_complete &= _is_complete(by_host[host], node, consumers)
+            _log_foreign_consumers(
+                context, group, host, consumers - own, logged
+            )
     return is_complete
 
 
@@ -130,14 +130,51 @@ def _is_complete(rows, node, consumers):
     )
 
 
-def _release_shared(context, placement_client, lease, nodes, rows):
-    """Release holds on the nodes of a host that are not exclusive.
+def _exclusive_nodes(context, group, exclusive, hosts):
+    """Return {host: its exclusive ComputeNodes} of hosts that can be read.
 
-    :param nodes: exclusive ComputeNodes of the host
-    :param rows: VRTHolds of the group on the host
+    :param exclusive: result of exclusive_hosts.find_hosts()
     """
-    exclusive_uuids = {node.uuid for node in nodes}
-    shared = [row for row in rows if row.provider_uuid not in exclusive_uuids]
+    nodes = {}
+    for host in hosts:
+        with _skip_unavailable(group, host):
+            nodes[host] = exclusive_hosts.nodes(context, exclusive, host)
+    return nodes
+
+
+def _skip_unavailable(group, host):
+    return availability.skip_unavailable(
+        f'host {host} of VRT group {group.uuid}'
+    )
+
+
+def _pairs(nodes_by_host):
+    """Return (host, ComputeNode) pairs."""
+    return [
+        (host, node) for host, nodes in nodes_by_host.items() for node in nodes
+    ]
+
+
+def _shared(by_host, nodes_by_host):
+    """Return the VRTHolds on nodes that are not exclusive.
+
+    :param by_host: {host: VRTHolds of the group}
+    :param nodes_by_host: {host: its exclusive ComputeNodes}
+    """
+    exclusive = {node.uuid for _host, node in _pairs(nodes_by_host)}
+    return [
+        row
+        for host in nodes_by_host
+        for row in by_host[host]
+        if row.provider_uuid not in exclusive
+    ]
+
+
+def _release_shared(context, placement_client, lease, shared):
+    """Release holds that no placeholder may replace.
+
+    :param shared: VRTHolds of the group
+    """
     held = [row for row in shared if row.is_held_placeholder]
     if held:
         swaps.with_lease(
@@ -146,7 +183,7 @@ def _release_shared(context, placement_client, lease, nodes, rows):
             lambda: placeholder_holds.release(context, held),
         )
         shared = VRTHold.list_by_uuids(context, [row.uuid for row in shared])
-    release_holds.release(context, placement_client, shared)
+    release_holds.release(context, placement_client, shared, lease.renew)
 
 
 def _maintain_node(context, placement_client, lease, group, node):

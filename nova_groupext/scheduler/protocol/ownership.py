@@ -28,15 +28,17 @@ OVERCOMMITTED = {
 }
 
 
-def redeem(context, hold, member):
+def redeem(context, hold, member, group_uuid=None):
     """Store that a member's server owns the allocation of its hold.
 
     :param hold: VRTHold in state REDEEMING
     :param member: its VRTMember
+    :param group_uuid: for the log; to find it costs a query
     :returns: False when another process has changed one of them
     """
     if not _change(context, redeems.redeem, hold, member, ACTIVE):
         return False
+    _log_change(context, hold, member, group_uuid)
     notifications.notify_member(context, Event.REDEEM, member)
     return True
 
@@ -55,6 +57,7 @@ def end(context, hold, member, values):
     previous_status = hold.status
     if not _change(context, redeems.end_hold, hold, member, values):
         return False
+    _log_change(context, hold, member)
     if previous_status != states.Hold.REDEEMED:
         notifications.notify_member(context, Event.LOSE_HOLD, member)
     return True
@@ -109,13 +112,19 @@ def _change(context, transition, hold, member, values):
         return False
     for name, value in values.items():
         setattr(member, name, value)
-    group = VRTGroup.find_by_id(context, hold.group_id)
+    return True
+
+
+def _log_change(context, hold, member, group_uuid=None):
+    if group_uuid is None:
+        # The group may have been deleted and purged meanwhile.
+        group = VRTGroup.find_by_id(context, hold.group_id)
+        group_uuid = group and group.uuid
     LOG.info(
         'VRT group %(group)s: hold %(hold)s on %(host)s is %(status)s; '
         'member %(member)s is %(member_status)s, server %(server)s: %(fault)s',
         {
-            # The group may have been deleted and purged meanwhile.
-            'group': group and group.uuid,
+            'group': group_uuid,
             'hold': hold.uuid,
             'host': hold.host,
             'status': hold.status,
@@ -125,4 +134,3 @@ def _change(context, transition, hold, member, values):
             'fault': member.fault,
         },
     )
-    return True

@@ -26,6 +26,7 @@ from nova_groupext.objects.member_set import are_alike
 from nova_groupext.objects.member_set import image_needs
 from nova_groupext.objects.move import VRTMove
 from nova_groupext.scheduler.current import own_capacity
+from nova_groupext.scheduler.nova import host_domains
 from nova_groupext.scheduler.nova import hosts
 from nova_groupext.scheduler.nova import servers
 from nova_groupext.scheduler.protocol import ownership
@@ -223,6 +224,6 @@ def placement_of(context, placement_client, member, hold, server):
         mappings={'': [node.uuid]},
         domains={
             'host': server.node,
-            **hosts.find_domains(context, server.host),
+            **host_domains.find(context, server.host),
         },
     )

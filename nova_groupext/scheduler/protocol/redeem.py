@@ -24,6 +24,7 @@ builds a server that owns its capacity, take_back.py holds it again.
 """
 
 import enum
+import itertools
 import time
 
 from nova import exception as nova_exc
@@ -70,8 +71,14 @@ class Outcome(enum.Enum):
     TRANSFERRED = enum.auto()
     # Neither of the two does, and the server cannot get it any more.
     LOST = enum.auto()
+    # The hold owns the capacity: Placement refuses the transfer.
+    REFUSED = enum.auto()
     # Unknown, or another process is still at work.
     UNKNOWN = enum.auto()
+
+    @property
+    def is_final(self):
+        return self in (Outcome.TRANSFERRED, Outcome.LOST)
 
 
 def transfer(
@@ -80,9 +87,11 @@ def transfer(
     """Pass the capacity of holds to their servers.
 
     :param holds: {server uuid: VRTHold in state REDEEMING}
-    :param time_limit: seconds for which to retry; by default TIME_LIMIT
+    :param time_limit: seconds for which to retry, for all of them together; by
+        default TIME_LIMIT
     :returns: {server uuid: Outcome}
     """
+    ends_at = _end_of(time_limit)
     server_bodies = {
         uuid: bodies.for_server(hold, project_id, user_id)
         for uuid, hold in holds.items()
@@ -99,7 +108,7 @@ def transfer(
             uuid,
             hold,
             server_bodies[uuid],
-            time_limit=time_limit,
+            time_limit=ends_at - time.monotonic(),
         )
         for uuid, hold in holds.items()
     }
@@ -120,32 +129,37 @@ def transfer_one(
     :param body: bodies.for_server() of the hold
     :param fills_again: whether to fill the server's consumer also when neither
         of the two owns anything
-    :returns: Outcome; UNKNOWN when `time_limit` seconds are not enough
+    :param time_limit: seconds for which to retry; by default TIME_LIMIT
+    :returns: Outcome
     """
-    time_limit = TIME_LIMIT if time_limit is None else time_limit
-    ends_at = time.monotonic() + time_limit
-    attempt = 0
-    while True:
+    ends_at = _end_of(time_limit)
+    for attempt in itertools.count():
         try:
             outcome = _transfer_once(
                 context, placement_client, uuid, hold, body, fills_again
             )
+            if outcome != Outcome.REFUSED:
+                return outcome
         except exception.PlacementUnavailable as exc:
             LOG.warning(
                 'The transfer of hold %(hold)s is sent again: %(reason)s',
                 {'hold': hold.uuid, 'reason': exc},
             )
-            outcome = None
-        if outcome is not None:
-            return outcome
+            outcome = Outcome.UNKNOWN
         if time.monotonic() >= ends_at:
-            return Outcome.UNKNOWN
+            return outcome
         http.pause(attempt)
-        attempt += 1
+
+
+def _end_of(time_limit):
+    """Return when seconds from now are over, by the monotonic clock."""
+    return time.monotonic() + (
+        TIME_LIMIT if time_limit is None else time_limit
+    )
 
 
 def _transfer_once(context, placement_client, uuid, hold, body, fills_again):
-    """Send a transfer once more; return its Outcome, or None while unknown."""
+    """Send a transfer once more; return its Outcome."""
     if placement_client.transfer(
         context, {uuid: hold}, {uuid: body}, reads_generation=True
     ):
@@ -156,13 +170,13 @@ def _transfer_once(context, placement_client, uuid, hold, body, fills_again):
     if owns and (not is_held or owns == hold.allocations):
         return Outcome.TRANSFERRED
     if is_held:
-        return None
+        return Outcome.REFUSED
     if not fills_again:
         return Outcome.LOST
-    return _fill_server(context, placement_client, uuid, body)
+    return _fill_server(context, placement_client, uuid, hold, body)
 
 
-def _fill_server(context, placement_client, uuid, body):
+def _fill_server(context, placement_client, uuid, hold, body):
     """Fill a server when both it and its hold are empty; return Outcome."""
     server = servers.read(context, [uuid]).get(uuid)
     if server is None or server.is_moving:
@@ -175,6 +189,9 @@ def _fill_server(context, placement_client, uuid, body):
     )
     if server.outcome in ENDED or is_failed:
         return Outcome.LOST
+    if hold.lost:
+        # Amounts that Placement keeps without a record would be in the way.
+        placement_client.sweep(context, hold.uuid, hold)
     if placement_client.fill_servers(context, {uuid: body}):
         return Outcome.TRANSFERRED
     if placement_client.allocations(context, uuid):
@@ -182,14 +199,16 @@ def _fill_server(context, placement_client, uuid, body):
     return Outcome.LOST
 
 
-def commit(context, member, hold, outcome):
+def commit(context, member, hold, outcome, group_uuid=None):
     """Store the outcome of a transfer.
 
     If the database fails, the reaper finds the outcome again from Placement.
+
+    :param group_uuid: as ownership.redeem() takes it
     """
     try:
         if outcome == Outcome.TRANSFERRED:
-            ownership.redeem(context, hold, member)
+            ownership.redeem(context, hold, member, group_uuid)
         else:
             ownership.end(context, hold, member, LOST)
     except database_errors.ANY:
@@ -221,13 +240,13 @@ def finish(context, placement_client, member, hold):
         *(context, placement_client, {uuid: hold}, project_id, user_id),
         time_limit=0,
     ).values()
-    if outcome == Outcome.UNKNOWN and _has_ended(context, uuid):
-        # Placement may refuse the transfer forever. Once the hold is empty
-        # none can succeed any more.
+    if outcome == Outcome.REFUSED and _has_ended(context, uuid):
+        # Placement may refuse that forever. Once the hold is empty none can
+        # succeed any more.
         placement_client.empty(context, hold.uuid)
         if not placement_client.allocations(context, uuid):
             outcome = Outcome.LOST
-    if outcome != Outcome.UNKNOWN:
+    if outcome.is_final:
         commit(context, member, hold, outcome)
 
 

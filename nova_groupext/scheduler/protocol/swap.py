@@ -25,7 +25,10 @@ no successor           *compensate*: the same request with the old allocations.
                        taken the capacity of an old hold, try the new
                        allocations again, then the old ones of the holds that
                        still own them; the other members fail.
-both                   a request has landed between the reads: read again
+both                   a request has landed between the reads: read again.
+                       If nothing changes, a late refill of hold_again.py has
+                       filled an old hold: commit what the successors own; the
+                       old hold is emptied
 =====================  =======================================================
 
 The old holds are read first: once they are empty the result is final.
@@ -179,15 +182,15 @@ def _resolve(context, placement_client, lease, swap):
     if take_back.is_take_back(swap):
         return take_back.finish(context, placement_client, swap)
     fallbacks = iter(FALLBACKS)
+    before = None
     for attempt in range(MAX_ATTEMPTS):
         if attempt:
             http.pause(attempt)
-        # In this order: a request that lands in between shows up in both.
-        remaining = _read_allocations(
-            context, placement_client, swap.old_holds
+        remaining, filled = sides = _read_sides(
+            context, placement_client, swap
         )
-        filled = _read_allocations(context, placement_client, swap.successors)
-        if filled and remaining:
+        if filled and remaining and sides != before:
+            before = sides
             continue
         if filled:
             side = _resulting_side(swap, filled)
@@ -202,6 +205,17 @@ def _resolve(context, placement_client, lease, swap):
             return side, _missing_uuids(swap, side, _uuids(rows))
     raise exception.PlacementUnavailable(
         reason=f'the result of swap {lease.operation} is unknown'
+    )
+
+
+def _read_sides(context, placement_client, swap):
+    """Return what the old holds own, and what the successors own.
+
+    In this order: a request that lands in between shows up in both.
+    """
+    return tuple(
+        _read_allocations(context, placement_client, holds)
+        for holds in (swap.old_holds, swap.successors)
     )
 
 

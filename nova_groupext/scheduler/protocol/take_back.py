@@ -73,7 +73,10 @@ def is_take_back(swap):
 
 
 def finish(context, placement_client, swap):
-    """Fill the successor, unless it owns the capacity; return (Side, ())."""
+    """Fill the successor, unless it owns the capacity; return (Side, ()).
+
+    :raises: PlacementUnavailable when the result is unknown
+    """
     [old], [successor] = swap.old_holds, swap.successors
     for attempt in range(MAX_ATTEMPTS):
         if attempt:

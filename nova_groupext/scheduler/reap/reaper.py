@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Periodic steps that finish the work other processes have left.
 
-Several planners may run each step at the same time and repeat it: each step is
-idempotent. Objects in an unknown state are skipped.
+One planner runs them for all, see VRTPlanner.is_reaper(). Several may run each
+step at the same time and repeat it: each step is idempotent. Objects in an
+unknown state are skipped.
 
 1. Groups that expired release holds that were not redeemed; so do groups with
    holds older than the maximum lifetime.
@@ -12,17 +13,21 @@ idempotent. Objects in an unknown state are skipped.
    on hosts out of service end.
 4. Holds are compared with Placement: two requests show which providers have
    changed. Resize reservations are compared with servers and hosts, too.
-5. Holds that end are emptied in Placement, except those of groups with
-   exclusive hosts: see 12.
-6. Consumers that late requests may have filled are checked, and emptied again:
-   after 2, 10 and 60 minutes, and a day.
-7. Rows of holds that ended long ago are removed.
-8. Deleted groups are removed when they own nothing.
-9. Strict policies that members violate on their present hosts are stored as
+5. Strict policies that members violate on their present hosts are stored as
    drift.
 
-Three steps have timers of their own, as decisions take time, and Nova itself
-deletes the allocations of a deleted server:
+These have a timer of their own, as a large group takes time:
+
+6. Holds that end are emptied in Placement, those of small groups first, except
+   those of groups with exclusive hosts: see 12.
+7. Consumers that late requests may have filled are checked, and emptied again:
+   after 2, 10 and 60 minutes, and a day.
+8. Rows of holds that ended long ago are removed.
+9. Deleted groups are removed when they own nothing.
+
+Three more steps have timers of their own, as decisions take time, and Nova
+itself deletes the allocations of a deleted server. Each planner runs them, and
+leases of the groups share them out:
 
 10. Groups that wait to be planned, or that a planner has left, are served.
 11. Failed members are replaced, if the operator has enabled that.
@@ -30,11 +35,12 @@ deletes the allocations of a deleted server:
     placeholder allocations.
 """
 
+import collections
+
 from oslo_log import log as logging
 
 from nova_groupext import notifications
 from nova_groupext.conf import CONF
-from nova_groupext.conf import vrt
 from nova_groupext.membership import settle_group
 from nova_groupext.objects import releases
 from nova_groupext.objects import states
@@ -44,7 +50,6 @@ from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.plan import VRTPlan
 from nova_groupext.scheduler import availability
-from nova_groupext.scheduler.nova import hosts
 from nova_groupext.scheduler.protocol import redeem
 from nova_groupext.scheduler.protocol import release_holds
 
@@ -84,17 +89,21 @@ def end_creates(context):
 
 
 def resolve_redeem(context, placement_client, member):
-    """Finish a create, if it is not finished yet."""
+    """Finish a redeem that a scheduler has left."""
     hold = VRTHold.find_by_member(context, member.id)
     if hold is not None:
         redeem.finish(context, placement_client, member, hold)
 
 
 def release_ending(context, placement_client):
-    """Release holds that end, except those of exclusive groups."""
-    release_holds.release(
-        context, placement_client, VRTHold.list_to_release(context)
-    )
+    """Release holds that end, except those of exclusive groups.
+
+    Those of small groups come first: they do not wait for a large one.
+    """
+    holds = VRTHold.list_to_release(context)
+    sizes = collections.Counter(hold.group_id for hold in holds)
+    holds.sort(key=lambda hold: (sizes[hold.group_id], hold.group_id or 0))
+    release_holds.release(context, placement_client, holds)
 
 
 def purge_tombstones(context):
@@ -137,10 +146,3 @@ def _excluded_nodes(context, group, max_attempts):
             [nodes[member.path]] if is_excluded else []
         )
     return excluded_nodes
-
-
-def list_with_policies(context):
-    """Return [(group, domains)] of groups to be checked for drift."""
-    groups = VRTGroup.list_with_policies(context)
-    domains = groups and hosts.Domains(context, vrt.levels(CONF))
-    return [(group, domains) for group in groups]

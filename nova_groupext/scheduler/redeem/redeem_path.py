@@ -4,10 +4,11 @@
 Only a first boot with VRT hints gets here.
 
 1. *choose*: each server gets a member of the hints whose description it
-   matches, see reserve.py.
-2. Nova's filters check the hosts of these members. If they refuse a host, 1
-   chooses another member; if too few members remain, a planner swaps their
-   holds to other hosts, see replacement_request.py.
+   matches, see reserve.py. If too few are held, planners place more, see
+   create_request.py, and 1 begins again.
+2. *select*: Nova's filters check the hosts of these members. If they refuse a
+   host, 1 chooses another member; if too few members remain, a planner swaps
+   their holds to other hosts, see replacement_request.py.
 3. *reserve*, one transaction: the holds are REDEEMING and name the servers.
 4. *transfer*, one request: the servers own the capacity.
 5. *commit*, one transaction for each server: its hold is REDEEMED.
@@ -43,11 +44,11 @@ from nova_groupext.membership import creates
 from nova_groupext.objects import states
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.member import VRTMember
-from nova_groupext.scheduler.current import policy_check
-from nova_groupext.scheduler.nova import request_specs
 from nova_groupext.scheduler.nova import servers
 from nova_groupext.scheduler.protocol import redeem
 from nova_groupext.scheduler.redeem import create_request
+from nova_groupext.scheduler.redeem import description_match
+from nova_groupext.scheduler.redeem import replacement_request
 from nova_groupext.scheduler.redeem import reserve
 
 LOG = logging.getLogger(__name__)
@@ -58,14 +59,23 @@ OUTCOME_UNKNOWN = (
     'Placement did not answer: the state of its hold is unknown and will be '
     'resolved; retry later'
 )
+OUTCOME_REFUSED = (
+    'Placement refuses to transfer its hold to the server, which will be '
+    'resolved; retry later'
+)
+# Reason of a request's refusal, by the Outcome of its server.
+REASONS = {
+    Outcome.LOST: redeem.IS_LOST,
+    Outcome.REFUSED: OUTCOME_REFUSED,
+    Outcome.UNKNOWN: OUTCOME_UNKNOWN,
+}
 
 # Seconds for which a request retries after conflicts, and the maximum pause
 # before each retry.
 TIME_LIMIT, MAX_PAUSE = 20, 0.1
+# Number of times that planners are asked to place the servers of a request.
+MAX_PLACEMENTS = 2
 
-OTHER_RESOURCES = (
-    'the server requests other resources than its member describes'
-)
 TOO_MANY_CONFLICTS = 'concurrent requests changed the members each time; retry'
 
 
@@ -77,17 +87,63 @@ class RedeemPath:
 
     def __init__(self, placement_client, host_manager):
         self._placement_client = placement_client
-        self._host_manager = host_manager
-        # The request's Placement query. Nova's request filters change a spec,
-        # so they run on it once.
-        self._request = None
-        self._redeem_check = None
+        self._match = description_match.DescriptionMatch(host_manager)
+        self._group_uuid = None
         # VRTCreate of members that were placed for the request
         self._create = None
         self._started_at = time.monotonic()
         # After a conflict members are chosen at random: concurrent requests
         # choose the first ones, too.
         self._had_conflict = False
+
+    def run(self, context, ref, spec, server_uuids, select):
+        """Redeem a member for each server, or for none, as Nova does.
+
+        :param ref: member_ref.MemberRef of the hints
+        :param select: function of [Choice] that asks Nova's filters; it raises
+            reserve.HostsFiltered
+        :returns: what ``select`` has returned for the members
+        :raises: nova.exception.NoValidHost
+        """
+        try:
+            return self._run(context, ref, spec, server_uuids, select)
+        finally:
+            self._end_create(context)
+
+    def _run(self, context, ref, spec, server_uuids, select):
+        replacement = replacement_request.ReplacementRequest(
+            context, ref.group
+        )
+        refused, reason = {}, None
+        placements = 0
+        while True:
+            try:
+                choices = self.choose(
+                    context, ref, spec, server_uuids, refused
+                )
+                selections = select(choices)
+                self.redeem(context, spec, choices)
+                return selections
+            except reserve.TooFewHeld as exc:
+                # Members that were placed for the servers may be lost again,
+                # for instance by a revision.
+                if placements == MAX_PLACEMENTS or not self.place(
+                    context, ref, spec, server_uuids, exc.reason
+                ):
+                    raise exc.error from None
+                placements += 1
+            except reserve.MemberTaken:
+                self.wait_after_conflict(ref.member)
+            except reserve.HostsFiltered as exc:
+                refused |= {each.member.id: each for each in exc.choices}
+                reason = exc.reason
+            except reserve.NotEnoughMembers as exc:
+                choices = [refused[each] for each in exc.refused]
+                replacement.send(
+                    {each.member.path: each.hold.node for each in choices},
+                    reason,
+                )
+                refused = {}
 
     def choose(self, context, ref, spec, server_uuids, refused):
         """Choose a member for each server.
@@ -101,13 +157,11 @@ class RedeemPath:
         :returns: [Choice], in the order of the servers
         :raises: nova.exception.NoValidHost, reserve.NotEnoughMembers
         """
+        self._group_uuid = ref.group
 
         def read_members():
             members = self._members(context, ref, spec)
-            return self._filter_matching(context, members, spec)
-
-        if self._redeem_check is None:
-            self._redeem_check = policy_check.RedeemCheck(context, ref.group)
+            return self._match.filter(context, members, spec)
 
         def choose(read):
             return reserve.choose(
@@ -123,7 +177,7 @@ class RedeemPath:
             own = VRTMember.list_of_servers(context, ref.group, server_uuids)
             if len(own) != len(server_uuids):
                 raise
-            return choose(lambda: self._filter_matching(context, own, spec))
+            return choose(lambda: self._match.filter(context, own, spec))
 
     def wait_after_conflict(self, path):
         """Pause after a conflict with a concurrent request.
@@ -146,7 +200,7 @@ class RedeemPath:
             reserve.MemberTaken
         """
         free = [c for c in choices if c.hold.status == states.Hold.HELD]
-        if free and not reserve.reserve(context, free, self._redeem_check):
+        if free and not self._reserve(context, free):
             raise reserve.MemberTaken
         redeeming = {
             choice.server_uuid: choice
@@ -161,16 +215,24 @@ class RedeemPath:
             spec.user_id,
         )
         for uuid, outcome in outcomes.items():
-            if outcome != Outcome.UNKNOWN:
+            if outcome.is_final:
                 _uuid, member, hold = redeeming[uuid]
-                redeem.commit(context, member, hold, outcome)
+                redeem.commit(context, member, hold, outcome, self._group_uuid)
         for uuid, outcome in outcomes.items():
             if outcome != Outcome.TRANSFERRED:
-                is_unknown = outcome == Outcome.UNKNOWN
                 raise reserve.refusal(
-                    redeeming[uuid].member.path,
-                    OUTCOME_UNKNOWN if is_unknown else redeem.IS_LOST,
+                    redeeming[uuid].member.path, REASONS[outcome]
                 )
+
+    @staticmethod
+    def _reserve(context, choices):
+        """Reserve the members; return False if they have to be read again."""
+        try:
+            return reserve.reserve(context, choices)
+        except database_errors.OutcomeUnknown:
+            # If they are reserved they will be found by their servers.
+            LOG.warning('It is unknown whether members are reserved.')
+            return False
 
     @staticmethod
     def _members(context, ref, spec):
@@ -209,7 +271,7 @@ class RedeemPath:
             return False
 
         def is_like(request):
-            return self._difference(context, request, spec) is None
+            return self._match.difference(context, request, spec) is None
 
         matching = allowed.find_matching(group, ref.member, is_like)
         find_ending = functools.partial(servers.find_ending, context)
@@ -224,55 +286,10 @@ class RedeemPath:
         )
         return True
 
-    def end(self, context):
+    def _end_create(self, context):
         """End the wait of members that were placed for the request."""
         if self._create is not None:
             self._create.remove(context)
-
-    def _filter_matching(self, context, members, spec):
-        """Return the members whose description the server matches.
-
-        :raises: reserve.TooFewHeld when there are none
-        """
-        differences, matching = {}, []
-        for member in members:
-            request = member.current_request
-            key = request_specs.key(request)
-            if key not in differences:
-                differences[key] = self._difference(context, request, spec)
-            if differences[key] is None:
-                matching.append(member)
-        if not matching:
-            reason = next(iter(differences.values()))
-            error = exception.RedeemFailed(
-                member=members[0].path, reason=reason
-            )
-            raise reserve.TooFewHeld(error.format_message())
-        return matching
-
-    def _difference(self, context, request, spec):
-        """Return how a server differs from a resolved request, or None."""
-        try:
-            described = request_specs.placement_request(
-                context,
-                request_specs.make_spec(
-                    context, request, spec.project_id, spec.user_id
-                ),
-                self._host_manager,
-            )
-            if self._request is None:
-                self._request = request_specs.placement_request(
-                    context, spec, self._host_manager
-                )
-        except nova_exc.NoValidHost as exc:
-            return exc.format_message()
-        if (
-            request_specs.needs_special_resources(spec)
-            or not request_specs.has_same_root_disk(request, spec)
-            or not request_specs.are_equal(described, self._request)
-        ):
-            return OTHER_RESOURCES
-        return None
 
 
 @contextlib.contextmanager
@@ -287,7 +304,7 @@ def as_no_valid_host(member_path):
         )
         raise nova_exc.NoValidHost(
             reason='the tables of VRT groups are not available; the members '
-            'stay held, retry later'
+            'stay held, or are held again; retry later'
         ) from exc
     except exception.PlacementUnavailable as exc:
         LOG.exception(

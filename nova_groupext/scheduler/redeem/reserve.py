@@ -29,11 +29,13 @@ from nova import exception as nova_exc
 
 from nova_groupext import exception
 from nova_groupext import faultpoints
+from nova_groupext.conf import CONF
 from nova_groupext.membership import roster
 from nova_groupext.objects import redeems
 from nova_groupext.objects import states
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
+from nova_groupext.scheduler.current import policy_check
 from nova_groupext.scheduler.protocol import ownership
 from nova_groupext.scheduler.protocol import redeem
 from nova_groupext.scheduler.protocol import release_holds
@@ -124,17 +126,17 @@ def choose(
     """
     for _attempt in range(MAX_ATTEMPTS):
         members = read_members()
-        if own := _own_choices(context, path, members, server_uuids):
-            _check_hosts(own, refused)
-            return own
-        free = _free_members(path, members, refused, server_uuids)
-        in_swap = VRTHold.members_in_swap(context, [each.id for each in free])
-        free = [member for member in free if member.id not in in_swap]
-        if len(free) < len(server_uuids):
+        choices = _own_choices(context, path, members, server_uuids)
+        if choices is not None:
+            _check_hosts(choices, refused)
+        else:
+            free = _free_members(path, members, refused, server_uuids)
+            if at_random:
+                random.shuffle(free)
+            choices = _pair(context, server_uuids, free)
+        if choices is None or _is_in_swap(choices):
             time.sleep(PAUSE)
-            continue
-        choices = _pair(context, server_uuids, free, at_random)
-        if _verify(context, placement_client, choices):
+        elif _verify(context, placement_client, choices):
             return choices
     raise refusal(path, BEING_REVISED)
 
@@ -162,6 +164,11 @@ def _own_choices(context, path, members, server_uuids):
     return [_choice_of(context, uuid, reserved[uuid]) for uuid in server_uuids]
 
 
+def _is_in_swap(choices):
+    """Check whether a hold is being exchanged: it is not to be redeemed."""
+    return any(each.hold.status == states.Hold.EXCHANGING for each in choices)
+
+
 def _check_hosts(choices, refused):
     """Check that members that are reserved for servers have suitable hosts.
 
@@ -173,13 +180,23 @@ def _check_hosts(choices, refused):
         raise NotEnoughMembers(own)
 
 
-def _pair(context, server_uuids, free, at_random):
-    """Return a Choice of a free member for each server."""
-    chosen = random.sample(free, len(free)) if at_random else free
-    return [
-        _choice_of(context, uuid, member)
-        for uuid, member in zip(server_uuids, chosen, strict=False)
-    ]
+def _pair(context, server_uuids, free):
+    """Return a Choice for each server, of the first members that can be had.
+
+    :returns: None if swaps leave too few
+    """
+    choices, left = [], list(free)
+    while missing := server_uuids[len(choices) :]:
+        chunk, left = left[: len(missing)], left[len(missing) :]
+        if not chunk:
+            return None
+        holds = VRTHold.redeemable_by_member(context, [m.id for m in chunk])
+        available = (member for member in chunk if member.id in holds)
+        choices += [
+            Choice(uuid, member, holds[member.id])
+            for uuid, member in zip(missing, available, strict=False)
+        ]
+    return choices
 
 
 def _free_members(path, members, refused, server_uuids):
@@ -198,20 +215,19 @@ def _free_members(path, members, refused, server_uuids):
     return sorted(free, key=lambda m: (m.member_set, roster.by_path(m)))
 
 
-def reserve(context, choices, redeem_check):
+def reserve(context, choices):
     """Reserve holds for their servers, if the policies allow that.
 
     :param choices: [Choice] whose holds are HELD, of one group
-    :param redeem_check: policy_check.RedeemCheck
     :returns: False when one of them was changed meanwhile
     :raises: HostsFiltered
     """
 
-    def check():
+    def check(state):
         refused = {
             member.id
-            for member in redeem_check.refused(
-                [choice.member for choice in choices]
+            for member in policy_check.refused_members(
+                context, [choice.member for choice in choices], state
             )
         }
         if refused:
@@ -246,16 +262,21 @@ def _not_enough_members(path, members, free, server_uuids):
 def _verify(context, placement_client, choices):
     """Release holds that overcommit their providers.
 
-    :returns: whether all the holds are still HELD
+    :returns: whether all holds that were HELD still are
     """
+    held = [
+        choice.hold
+        for choice in choices
+        if choice.hold.status == states.Hold.HELD
+    ]
+    if CONF.vrt.placement_excludes_overcommit or not held:
+        return True
     overcommitted = ownership.end_overcommitted(
-        context,
-        placement_client,
-        [choice.hold for choice in choices],
+        context, placement_client, held
     )
     # At once, because their provider is overcommitted.
     release_holds.release(context, placement_client, overcommitted)
-    return all(choice.hold.status == states.Hold.HELD for choice in choices)
+    return all(hold.status == states.Hold.HELD for hold in held)
 
 
 def _choice_of(context, server_uuid, member):

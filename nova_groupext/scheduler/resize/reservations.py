@@ -10,7 +10,7 @@ from nova_groupext.objects import states
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
 from nova_groupext.scheduler import availability
-from nova_groupext.scheduler.nova import hosts
+from nova_groupext.scheduler.nova import service_states
 from nova_groupext.scheduler.placement import overcommitment
 from nova_groupext.scheduler.placement.changed_providers import (
     ChangedProviders,
@@ -34,22 +34,27 @@ def follow_reservations(context, placement_client, leases, changes=None):
             [reservation.resize_member_id for reservation in reservations],
         )
     }
+    gone = set()
+    with availability.skip_unavailable('hosts of resize reservations'):
+        gone = service_states.out_of_service(
+            context, {(each.host, each.provider_uuid) for each in reservations}
+        )
     for reservation in reservations:
         if reservation.resize_member_id not in members:
             # Its group was removed since the reservations were read.
             continue
-        with availability.skip_unavailable(
-            f'resize reservation {reservation.uuid}'
-        ):
+        with availability.isolate(f'resize reservation {reservation.uuid}'):
             member = members[reservation.resize_member_id]
             _follow(
-                context, placement_client, leases, reservation, member, changes
+                *(context, placement_client, leases, reservation),
+                _end_reason(reservation, member, gone),
+                changes,
             )
     _end_overdue(context, placement_client)
 
 
-def _follow(context, placement_client, leases, reservation, member, changes):
-    reason = _end_reason(context, reservation, member)
+def _follow(context, placement_client, leases, reservation, reason, changes):
+    """Compare a reservation with Placement, or end it for a reason."""
     key, providers = reservation.uuid, [*reservation.allocations]
     if reason is None and not changes.are_due(key, providers):
         return
@@ -77,15 +82,16 @@ def _follow(context, placement_client, leases, reservation, member, changes):
         changes.mark_consistent(key, providers)
 
 
-def _end_reason(context, reservation, member):
-    """Return why a reservation has to end; None if it is kept."""
+def _end_reason(reservation, member, gone):
+    """Return why a reservation has to end; None if it is kept.
+
+    :param gone: result of service_states.out_of_service()
+    """
     if member.status != states.Member.SHELVED and (
         member.status != states.Member.ACTIVE or not member.has_other_flavor
     ):
         return 'there is no server to resize or unshelve'
-    if hosts.is_out_of_service(
-        context, reservation.host, reservation.provider_uuid
-    ):
+    if (reservation.host, reservation.provider_uuid) in gone:
         return 'its host was taken out of service'
     return None
 
@@ -98,9 +104,7 @@ def _end_overdue(context, placement_client):
             context, reservation, 'its server was not unshelved'
         )
     for reservation in VRTHold.list_redeeming_reservations(context, seconds):
-        with availability.skip_unavailable(
-            f'resize reservation {reservation.uuid}'
-        ):
+        with availability.isolate(f'resize reservation {reservation.uuid}'):
             owned = placement_client.allocations(
                 context, reservation.server_uuid
             )

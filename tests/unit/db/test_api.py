@@ -11,6 +11,7 @@ from nova_groupext import objects
 from nova_groupext.db import api as db
 from nova_groupext.db import engine
 from nova_groupext.db import models
+from nova_groupext.db.aliases import Change
 from nova_groupext.objects import states
 from tests import fixtures
 from tests import groups
@@ -183,3 +184,46 @@ class TestAbortedTransactions(base.BaseTestCase):
             states.Group.PLANNED,
         )
         self.assertEqual(1, group.get(self.context, group.uuid).generation)
+
+
+class TestCompareAndSetAll(base.BaseTestCase):
+    """Two groups, of which the second has another status than expected."""
+
+    def setUp(self):
+        super().setUp()
+        self.useFixture(fixtures.Database())
+        self.context = context.get_admin_context()
+        self.groups = [groups.unstored() for _each in range(2)]
+        for each in self.groups:
+            each.create(self.context)
+
+    def change(self, *statuses):
+        """Change groups that have these statuses, one row of each."""
+        return db.compare_and_set_all(
+            self.context,
+            *(
+                Change(
+                    models.Group,
+                    (models.Group.id == each.id, models.Group.status == old),
+                    {'status': states.Group.ERROR},
+                    1,
+                )
+                for each, old in zip(self.groups, statuses, strict=True)
+            ),
+        )
+
+    def statuses(self):
+        stored = objects.VRTGroup.list(self.context)
+        return sorted(each.status for each in stored)
+
+    def test_all_rows_are_changed_if_each_matches(self):
+        counts = self.change(states.Group.PLANNING, states.Group.PLANNING)
+
+        self.assertEqual([1, 1], counts)
+        self.assertEqual(['ERROR', 'ERROR'], self.statuses())
+
+    def test_no_row_is_changed_if_one_does_not_match(self):
+        counts = self.change(states.Group.PLANNING, states.Group.HELD)
+
+        self.assertIsNone(counts)
+        self.assertEqual(['PLANNING', 'PLANNING'], self.statuses())

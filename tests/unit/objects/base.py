@@ -50,8 +50,7 @@ class HeldGroupTestCase(GroupTestCase):
 
     def delete(self, group):
         """Delete a group after the release of its holds."""
-        for hold in self.holds_of(group):
-            hold.release(self.context)
+        objects.VRTHold.release_all(self.context, self.holds_of(group))
         watched_holds.detach_tombstones(self.context, group.id)
         group.purge(self.context)
 

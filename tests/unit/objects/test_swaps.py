@@ -121,17 +121,17 @@ class TestPrepared(SwapCase):
     def test_member_in_a_prepared_swap_is_not_reserved(self):
         self.prepared(self.made)
 
+        ids = [member.id for member in self.group.members]
+        self.assertEqual(
+            {self.second.id},
+            {*objects.VRTHold.redeemable_by_member(self.context, ids)},
+        )
         for member, is_free in (
             (self.first, False),
             (self.second, True),
             (self.third, False),
         ):
             self.assertEqual(is_free, self.reserve(member), member.path)
-        ids = [member.id for member in self.group.members]
-        self.assertEqual(
-            {self.first.id, self.third.id},
-            objects.VRTHold.members_in_swap(self.context, ids),
-        )
 
     def test_release_of_a_member_in_a_prepared_swap_is_refused(self):
         self.prepared(self.made)
@@ -212,6 +212,25 @@ class TestPrepared(SwapCase):
         self.assertRaises(
             exception.GenerationConflict, self.prepared, self.made
         )
+
+
+class TestPrepare(SwapCase):
+    def test_no_hold_is_prepared_if_one_was_changed_meanwhile(self):
+        holds = [self.hold_of(each) for each in (self.first, self.second)]
+        objects.VRTHold.update_rows(
+            self.context,
+            models.Hold.id == holds[1].id,
+            status=Hold.REDEEMING,
+        )
+
+        self.assertRaises(
+            exception.GenerationConflict,
+            swaps.with_lease,
+            *(self.context, self.lease),
+            lambda: swaps.prepare(self.context, self.lease, holds),
+        )
+
+        self.assertEqual(Hold.HELD, self.hold_of(self.first).status)
 
 
 class TestCommit(SwapCase):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A deployment in memory: SQLite, a fake Placement, and a clock of its own."""
 
+import itertools
 import time
 
 import fixtures
@@ -22,6 +23,12 @@ from tests.services import doubles
 
 EXCLUSIVE = {'type': 'exclusive', 'scope': 'host'}
 APART = {'type': 'anti-affinity', 'scope': 'host'}
+
+# Errors of a change that say nothing about its consumers and capacity
+NO_REFUSALS = (
+    *map(fake_placement.ProxyAnswer, (401, 403, 404, 413, 429)),
+    fake_placement.Conflict('another process has changed the provider'),
+)
 
 
 class ProtocolTestCase(deployment.DeploymentChecks, base.BaseTestCase):
@@ -143,13 +150,22 @@ class ProtocolTestCase(deployment.DeploymentChecks, base.BaseTestCase):
 
     def refuse_next_change(self):
         """Make Placement refuse the next change of consumers."""
+        self.fail_changes(fake_placement.Conflict('consumer: a test'), 1)
 
-        def refuse(label, _about):
+    def fail_changes(self, error, number=None):
+        """Raise an error for so many of the next changes, or for all."""
+        errors = (
+            itertools.repeat(error)
+            if number is None
+            else itertools.repeat(error, number)
+        )
+
+        def fail(label, _about):
             if label == 'POST':
-                self.before_request = None
-                raise fake_placement.Conflict('consumer: a test')
+                for each in errors:
+                    raise each
 
-        self.before_request = refuse
+        self.before_request = fail
 
     def set_option(self, name, value):
         CONF.set_override(name, value, 'vrt')

@@ -45,6 +45,18 @@ class TestAvailability(base.BaseTestCase):
 
         self.assertEqual(4, self.log.output.count('Skipping host a'))
 
+    def test_isolated_part_is_skipped_after_any_error(self):
+        for error in (
+            exception.PlacementUnavailable(reason='a test'),
+            exception.UnknownPolicyType(types='toy'),
+            ZeroDivisionError('seven'),
+        ):
+            with availability.isolate('host a'):
+                raise error
+
+        self.assertEqual(3, self.log.output.count('Skipping host a'))
+        self.assertIn('ZeroDivisionError: seven', self.log.output)
+
     def test_other_errors_of_a_part_are_raised(self):
         def fail(error):
             with availability.skip_unavailable('host a'):

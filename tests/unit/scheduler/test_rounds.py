@@ -9,6 +9,7 @@ from nova_groupext.objects import states
 from nova_groupext.scheduler import rounds
 from nova_groupext.scheduler import rpcapi
 from nova_groupext.scheduler import serve
+from nova_groupext.scheduler.move import drift
 from nova_groupext.scheduler.nova import servers
 from nova_groupext.scheduler.placement import changed_providers
 from nova_groupext.scheduler.reap import reaper
@@ -23,15 +24,18 @@ class RoundTestCase(base.ProtocolTestCase):
     def setUp(self):
         super().setUp()
         self.changes = changed_providers.ChangedProviders()
+        self.drift = drift.ChangedGroups()
         tools = doubles.FixedPlan()(self.deployment.placement_client())
         self.leases = self.deployment.leases()
         self.server = serve.GroupServer(self.leases, lambda: tools)
 
     def reap(self):
+        placement_client = self.deployment.placement_client()
         rounds.reap(
-            *(self.context, self.deployment.placement_client()),
-            *(self.leases, self.changes, self.server),
+            *(self.context, placement_client, self.leases),
+            *(self.changes, self.drift),
         )
+        rounds.release(self.context, placement_client, self.server)
 
     def fail(self, name):
         """Make a step of the reaper fail."""

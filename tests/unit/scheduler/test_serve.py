@@ -4,12 +4,19 @@
 import dataclasses
 
 import fixtures
+from keystoneauth1 import exceptions as ks_exc
+from nova import exception as nova_exc
+from openstack import exceptions as sdk_exc
 from oslo_db import exception as db_exc
+from oslo_utils import uuidutils
 
 from nova_groupext import exception
+from nova_groupext import quota
 from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.objects import drafts
+from nova_groupext.objects import states
+from nova_groupext.objects.create import VRTCreate
 from nova_groupext.objects.event import VRTEvent
 from nova_groupext.objects.lease import VRTLease
 from nova_groupext.scheduler import rpcapi
@@ -116,6 +123,17 @@ class TestServe(ServeTestCase):
 
         self.assertEqual('HELD', self.deployment.group(self.uuid).status)
 
+    def test_waiting_create_gets_the_extra_slot_in_a_later_round(self):
+        uuid, _provider = self.held()
+        self.deployment.start_create(uuid, 'm-0', uuidutils.generate_uuid())
+        server = self.server()
+
+        with server._slots.take('project'):
+            server.serve_waiting(self.context)
+
+        [create] = VRTCreate.list_rows(self.context)
+        self.assertEqual(states.Create.PLACED, create.status)
+
     def test_released_holds_need_no_slot(self):
         uuid, provider = self.held()
         self.deployment.request_release(uuid)
@@ -176,6 +194,19 @@ class TestServe(ServeTestCase):
         self.assertEqual(
             ('PLANNING', serve.PLACEMENT_SILENT), (group.status, group.fault)
         )
+
+    def test_group_waits_while_its_quota_cannot_be_read(self):
+        for error in (
+            nova_exc.UsagesRetrievalFailed(project_id='p', user_id='u'),
+            ks_exc.ConnectFailure('keystone'),
+            sdk_exc.SDKException('keystone'),
+        ):
+            with fixtures.MockPatchObject(quota, 'check', self.failing(error)):
+                group = self.serve(self.uuid)
+
+            self.assertEqual(
+                ('PLANNING', serve.QUOTA_SILENT), (group.status, group.fault)
+            )
 
     def test_group_waits_while_the_database_is_silent(self):
         error = db_exc.DBConnectionError()

@@ -92,6 +92,7 @@ def upgrade():
     )
     _index('vrt_groups', 'project_id', 'name')
     _index('vrt_groups', 'revises_id')
+    _index('vrt_groups', 'status')
 
     _create(
         'vrt_subgroups',
@@ -134,6 +135,7 @@ def upgrade():
     )
     _index('vrt_members', 'group_id')
     _index('vrt_members', 'server_uuid')
+    _index('vrt_members', 'status')
 
     _create(
         'vrt_relationships',
@@ -292,6 +294,7 @@ def upgrade():
         sa.Column('revision', sa.String(32), nullable=False),
         sa.Column('clock_offset', sa.Float, nullable=False),
         sa.Column('heartbeat_at', sa.DateTime, nullable=False),
+        sa.Column('round_ended_at', sa.DateTime),
         _unique('vrt_planners', 'uuid'),
     )
 

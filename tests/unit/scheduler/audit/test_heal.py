@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Unit tests of ``nova_groupext/scheduler/audit/heal.py``."""
 
+from keystoneauth1 import exceptions as ks_exc
+
 from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.objects import states
@@ -51,6 +53,16 @@ class TestHeal(base.ProtocolTestCase):
 
         self.assertEqual({'m-0': 'HELD'}, self.statuses(self.uuid))
         self.assertEqual(2, self.used(self.provider))
+
+    def test_group_that_cannot_be_healed_is_left_to_planners_at_once(self):
+        self.deployment.delete_allocations(self.hold.uuid)
+        findings = self.found()
+        self.fail_changes(ks_exc.ConnectFailure('a test'))
+
+        heal.heal(self.context, self.deployment.placement_client(), findings)
+
+        self.before_request = None
+        self.acquire_lease(self.uuid)
 
     def test_changed_hold_is_held_again(self):
         self.placement.consumers[self.hold.uuid].allocations = {

@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Unit tests of ``nova_groupext/scheduler/follow/hold_changes.py``."""
 
+import fixtures
+
+from nova_groupext import exception
 from nova_groupext.objects import swap_results
 from nova_groupext.scheduler.follow import hold_changes
+from nova_groupext.scheduler.follow import lost_holds
 from nova_groupext.scheduler.placement import changed_providers
 from nova_groupext.scheduler.placement import overcommitment
+from tests.protocol import fake_placement
 from tests.unit.scheduler import base
 
 
@@ -54,6 +59,19 @@ class TestFollowHolds(FollowTestCase):
         self.assert_held()
         self.assertNotIn(self.first.uuid, self.deployment.allocations())
 
+    def test_holds_of_many_providers_are_read_in_parts(self):
+        other, _provider = self.held()
+        [third] = self.holds(other)
+        for hold in (self.first, third):
+            self.deployment.delete_allocations(hold.uuid)
+
+        with fixtures.MockPatchObject(hold_changes, 'PROVIDERS_AT_ONCE', 1):
+            self.follow_holds()
+
+        self.assert_held()
+        self.assertEqual({'m-0': 'HELD'}, self.statuses(other))
+        self.assertNotIn(third.uuid, self.deployment.allocations())
+
     def test_changed_hold_gets_a_successor(self):
         self.placement.consumers[self.first.uuid].allocations = {
             self.provider: {'VCPU': 1}
@@ -94,6 +112,46 @@ class TestFollowHolds(FollowTestCase):
         self.follow_holds()
 
         self.assertEqual(['HELD', 'HELD'], self.hold_statuses(self.uuid))
+
+    def test_404_of_a_proxy_is_no_missing_provider(self):
+        for part in ('allocations', 'inventories'):
+            path = f'/resource_providers/{self.provider}/{part}'
+            self.answer_404(path)
+
+            self.follow_holds()
+
+            self.before_request = None
+            self.assert_held()
+
+    def answer_404(self, path):
+        def answer(_label, about):
+            if about == path:
+                raise fake_placement.ProxyAnswer(404)
+
+        self.before_request = answer
+
+    def test_error_with_one_hold_does_not_stop_the_others(self):
+        other, _provider = self.held()
+        [third] = self.holds(other)
+        for hold in (self.first, third):
+            self.deployment.delete_allocations(hold.uuid)
+        check = lost_holds.check_policies
+
+        def fail_for_first(context, member):
+            if member.id == self.first.member_id:
+                raise exception.UnknownPolicyType(types='toy')
+            check(context, member)
+
+        with fixtures.MockPatchObject(
+            lost_holds, 'check_policies', fail_for_first
+        ):
+            self.follow_holds()
+
+        self.assertNotIn(third.uuid, self.deployment.allocations())
+        self.assertEqual({'m-0': 'HELD'}, self.statuses(other))
+        self.assertEqual(
+            {'m-0': 'HELD', 'm-1': 'HELD'}, self.statuses(self.uuid)
+        )
 
     def test_hold_of_a_leased_group_is_restored_in_the_next_round(self):
         changes = changed_providers.ChangedProviders()

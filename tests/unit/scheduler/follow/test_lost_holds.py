@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Unit tests of ``nova_groupext/scheduler/follow/lost_holds.py``."""
 
-import types
-
 from nova_groupext import exception
 from nova_groupext.scheduler.follow import lost_holds
 from tests.unit.scheduler import base
@@ -75,9 +73,17 @@ class TestLostHolds(base.ProtocolTestCase):
         self.assertEqual([None], self.starts(self.uuid))
 
     def test_violated_policy_is_an_error(self):
-        member = self.deployment.member(self.uuid, 'm-0')
-        check = types.SimpleNamespace(refused=lambda members: members)
+        shared = self.deployment.make_provider(2)
+        uuid = self.deployment.describe([shared, shared], [base.APART])
+        self.deployment.plan(uuid)
+        member = self.deployment.member(uuid, 'm-0')
 
         self.assertRaises(
-            exception.HoldFailed, lost_holds.check_policies, check, member
+            *(exception.HoldFailed, lost_holds.check_policies),
+            *(self.context, member),
         )
+
+    def test_member_that_violates_no_policy_passes(self):
+        member = self.deployment.member(self.uuid, 'm-0')
+
+        lost_holds.check_policies(self.context, member)

@@ -60,6 +60,20 @@ class TestHoldAgain(base.ProtocolTestCase):
             self.assert_held()
             self.remove()
 
+    def test_late_refill_of_the_old_hold_leaves_no_swap_unfinished(self):
+        """The host has room for it beside the successor."""
+        self.uuid, self.provider = self.held(slots=2)
+        self.remove()
+        self.kill_at('after hold_again.prepare', self.hold_again)
+        self.kill_at('after swap.compensate', self.take_over, self.uuid)
+        self.deployment.fill(self.provider, consumer=self.hold.uuid)
+
+        self.take_over(self.uuid)
+        self.deployment.reap()
+
+        self.assert_held()
+        self.assertEqual(2, self.used(self.provider))
+
     def test_amounts_without_a_record_are_replaced(self):
         """They would be in the successor's way."""
         self.deployment.fill(self.provider, consumer=self.hold.uuid)

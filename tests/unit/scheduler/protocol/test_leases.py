@@ -5,6 +5,7 @@ import datetime
 import subprocess
 
 import fixtures as fixture
+from oslo_db import exception as db_exc
 from oslo_utils import timeutils
 
 from nova_groupext import objects
@@ -96,25 +97,38 @@ class TestLeases(base.GroupTestCase):
         self.end_process(self.planner)
         self.acquire(self.planner)
 
-        self.other_planner.take_over(self.context)
+        self.assertIsNotNone(self.acquire(self.start()))
 
-        self.assertIsNotNone(self.acquire(self.other_planner))
+    def test_planner_takes_over_as_soon_as_it_has_a_heartbeat(self):
+        self.end_process(self.planner)
+        self.acquire(self.planner)
+        new = leases.Leases('ctl-1', is_registered=False)
+        with fixture.MockPatchObject(
+            planners.VRTPlanner, 'store_heartbeat', side_effect=db_exc.DBError
+        ):
+            self.assertRaises(db_exc.DBError, new.beat, self.context)
+
+        new.beat(self.context)
+
+        self.assertIsNotNone(self.acquire(new))
+
+    def start(self):
+        """Return a new planner on the host after its first heartbeat."""
+        new = leases.Leases('ctl-1', is_registered=False)
+        new.beat(self.context)
+        return new
 
     def test_lease_of_a_running_process_is_not_taken_over(self):
         self.acquire(self.planner)
 
-        self.other_planner.take_over(self.context)
-
-        self.assertIsNone(self.acquire(self.other_planner))
+        self.assertIsNone(self.acquire(self.start()))
 
     def test_lease_of_a_process_on_another_host_is_not_taken_over(self):
         remote_planner = leases.Leases('ctl-2')
         self.end_process(remote_planner)
         self.acquire(remote_planner)
 
-        self.other_planner.take_over(self.context)
-
-        self.assertIsNone(self.acquire(self.other_planner))
+        self.assertIsNone(self.acquire(self.start()))
 
     def test_lease_of_a_silent_planner_is_taken_over_later(self):
         CONF.set_override('operation_lease', 300, 'vrt')
@@ -143,6 +157,39 @@ class TestLeases(base.GroupTestCase):
         self.other_planner.beat(self.context)
 
         self.assertIsNotNone(self.acquire(self.other_planner))
+
+    def reapers(self):
+        """Return those of the two planners that run the reaper's rounds."""
+        return [
+            each
+            for each in (self.planner, self.other_planner)
+            if each.is_reaper(self.context)
+        ]
+
+    def test_both_run_rounds_until_the_first_has_ended_one(self):
+        self.other_planner.end_round(self.context)
+        self.assertEqual([self.planner, self.other_planner], self.reapers())
+
+        self.planner.end_round(self.context)
+
+        self.assertEqual([self.planner], self.reapers())
+
+    def test_planner_without_rounds_is_replaced(self):
+        self.planner.end_round(self.context)
+        interval = CONF.vrt.reap_interval
+
+        timeutils.advance_time_seconds(
+            planners.MAX_MISSED_ROUNDS * interval + 1
+        )
+
+        self.assertEqual([self.planner, self.other_planner], self.reapers())
+
+    def test_ended_planner_is_replaced(self):
+        self.planner.end_round(self.context)
+
+        self.planner.end(self.context)
+
+        self.assertIn(self.other_planner, self.reapers())
 
     def test_heartbeat_keeps_leases_acquired_meanwhile(self):
         operations = objects.VRTLease.list_operations

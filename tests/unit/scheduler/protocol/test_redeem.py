@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Unit tests of ``nova_groupext/scheduler/protocol/redeem.py``."""
 
+import time
+
+from keystoneauth1 import exceptions as ks_exc
 from oslo_utils import uuidutils
 
 from nova_groupext.objects import redeems
 from nova_groupext.objects import states
+from nova_groupext.objects import watched_holds
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.scheduler.nova import servers
 from nova_groupext.scheduler.placement import bodies
+from nova_groupext.scheduler.placement import http
 from nova_groupext.scheduler.protocol import redeem
 from tests.protocol import fake_placement
 from tests.services import deployment
@@ -60,6 +65,15 @@ class TestRedeem(base.ProtocolTestCase):
             ['redeem.reserve', 'redeem.transfer', 'redeem.commit'], writes
         )
         self.assertEqual([{self.hold.uuid, self.server}], self.posts)
+        self.assert_redeemed()
+
+    def test_amounts_of_a_lost_hold_are_not_in_its_servers_way(self):
+        """Placement has lost the consumer's record, not its usage."""
+        self.placement.consumers[self.hold.uuid].generation = None
+        watched_holds.mark_lost(self.context, self.hold)
+
+        self.redeem()
+
         self.assert_redeemed()
 
     def test_reserved_redeem_is_finished_by_the_reaper(self):
@@ -170,6 +184,53 @@ class TestRedeem(base.ProtocolTestCase):
         self.assertEqual(0, self.used(self.provider))
         self.assertEqual({'m-0': 'REDEEMING'}, self.statuses(self.uuid))
 
+    def test_hold_of_an_ended_server_stays_while_placement_is_silent(self):
+        self.begin(ServerOutcome.DELETED)
+        self.fail_changes(ks_exc.ConnectFailure('a test'), 2)
+
+        self.finish()
+
+        self.assertEqual({'m-0': 'REDEEMING'}, self.statuses(self.uuid))
+        self.assertEqual(2, self.used(self.provider))
+        self.finish()
+        self.assert_redeemed()
+
+    def test_hold_of_an_ended_server_stays_while_its_host_is_changed(self):
+        self.begin(ServerOutcome.DELETED)
+        self.fail_changes(
+            fake_placement.Conflict('the provider'), 2 * http.MAX_ATTEMPTS
+        )
+
+        self.finish()
+
+        self.assertEqual({'m-0': 'REDEEMING'}, self.statuses(self.uuid))
+        self.assertEqual(2, self.used(self.provider))
+
+    def holds_of_servers(self, number):
+        """Return {server uuid: hold} of a group on so many providers."""
+        uuid = self.deployment.hold_group(
+            [self.deployment.make_provider(1) for _each in range(number)]
+        )
+        return {
+            uuidutils.generate_uuid(): hold
+            for hold in self.holds(uuid, states.Hold.HELD)
+        }
+
+    def test_servers_of_one_request_wait_together_for_placement(self):
+        holds = self.holds_of_servers(3)
+        self.silence()
+        began = time.monotonic()
+
+        outcomes = redeem.transfer(
+            *(self.context, self.deployment.placement_client(), holds),
+            *('project', 'user'),
+        )
+
+        self.assertEqual({redeem.Outcome.UNKNOWN}, {*outcomes.values()})
+        self.assertLess(
+            time.monotonic() - began, redeem.TIME_LIMIT + 3 * http.MAX_PAUSE
+        )
+
     def test_redeem_that_was_finished_meanwhile_is_left_alone(self):
         self.begin()
         self.sleep(deployment.LATER)
@@ -201,18 +262,12 @@ class TestRedeem(base.ProtocolTestCase):
         self.redeem()
 
         other = {uuidutils.generate_uuid(): (member, self.hold)}
-        self.assertFalse(redeems.reserve(self.context, other, lambda: None))
+        self.assertFalse(redeems.reserve(self.context, other))
 
         self.assert_redeemed()
 
     def test_outcome_is_known_although_one_of_several_is_refused(self):
-        uuid = self.deployment.hold_group(
-            [self.deployment.make_provider(1) for _each in range(2)]
-        )
-        holds = {
-            uuidutils.generate_uuid(): hold
-            for hold in self.holds(uuid, states.Hold.HELD)
-        }
+        holds = self.holds_of_servers(2)
         [removed, _other] = holds
         self.deployment.delete_allocations(holds[removed].uuid)
         self.deployment.server_outcomes[removed] = ServerOutcome.DELETED

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Unit tests of ``nova_groupext/scheduler/protocol/release_holds.py``."""
 
+import fixtures
+from oslo_utils import uuidutils
+
 from nova_groupext.objects import states
 from nova_groupext.objects import watched_holds
 from nova_groupext.objects.hold import VRTHold
@@ -19,10 +22,15 @@ class TestRelease(base.ProtocolTestCase):
         self.uuid, self.provider = self.held(members=2)
         self.posts.clear()
 
-    def release(self):
+    def release(self, renew=lambda _context: None):
         release_holds.release(
             *(self.context, self.deployment.placement_client()),
-            self.holds(self.uuid),
+            *(self.holds(self.uuid), renew),
+        )
+
+    def empty_at_once(self, number):
+        self.useFixture(
+            fixtures.MockPatchObject(release_holds, 'EMPTIED_AT_ONCE', number)
         )
 
     def test_hold_is_emptied_before_it_is_released(self):
@@ -44,7 +52,42 @@ class TestRelease(base.ProtocolTestCase):
 
         self.assertEqual(['RELEASED', 'HELD'], self.hold_statuses(self.uuid))
 
-    def test_error_with_one_hold_does_not_stop_the_others(self):
+    def test_holds_are_emptied_and_released_at_once(self):
+        self.deployment.request_release(self.uuid)
+
+        self.assertEqual(
+            ['release.post', 'release.commit'], self.points(self.release)
+        )
+
+        self.assertEqual(
+            ['RELEASED', 'RELEASED'], self.hold_statuses(self.uuid)
+        )
+        self.assertEqual(0, self.used(self.provider))
+        self.assertEqual(1, len(self.posts))
+
+    def test_lease_is_renewed_before_each_request(self):
+        self.empty_at_once(1)
+        self.deployment.request_release(self.uuid)
+        renewals = []
+
+        self.release(renewals.append)
+
+        self.assertEqual([self.context] * 2, renewals)
+
+    def test_holds_of_which_one_is_empty_are_emptied_one_by_one(self):
+        first = self.deployment.hold(self.uuid, 'm-0')
+        self.deployment.request_release(self.uuid)
+        self.deployment.delete_allocations(first.uuid)
+
+        self.release()
+
+        self.assertEqual(
+            ['RELEASED', 'RELEASED'], self.hold_statuses(self.uuid)
+        )
+        self.assertEqual(0, self.used(self.provider))
+
+    def test_error_with_one_request_does_not_stop_the_others(self):
+        self.empty_at_once(1)
         self.deployment.request_release(self.uuid)
         self.deployment.lose_next_answer()
 
@@ -103,6 +146,32 @@ class TestCheckWatched(base.ProtocolTestCase):
         self.check(2)
 
         self.assertEqual(0, self.used(provider))
+
+    def test_consumer_that_cannot_be_emptied_does_not_stop_the_others(self):
+        both = [self.released() for _each in range(2)]
+        for provider, consumer in both:
+            self.deployment.fill(provider, consumer=consumer)
+        self.refuse_next_change()
+
+        self.check()
+
+        used = [self.used(provider) for provider, _consumer in both]
+        self.assertEqual([0, 2], sorted(used))
+        self.check(0)
+        self.assertEqual([0, 0], [self.used(each) for each, _ in both])
+
+    def test_amounts_of_a_lost_hold_are_released_beside_its_server(self):
+        uuid, provider = self.held(slots=2)
+        hold = self.deployment.hold(uuid, 'm-0')
+        self.deployment.redeem(uuid, 'm-0', uuidutils.generate_uuid())
+        watched_holds.mark_lost(self.context, hold)
+        self.deployment.fill(provider, consumer=hold.uuid)
+        self.placement.consumers[hold.uuid].generation = None
+
+        self.check()
+
+        self.assertEqual(2, self.used(provider))
+        self.assertEqual({'m-0': 'ACTIVE'}, self.statuses(uuid))
 
     def test_each_check_waits_longer(self):
         provider, consumer = self.released()

@@ -146,6 +146,24 @@ class TestSwap(base.ProtocolTestCase):
             self.hold_statuses(self.uuid),
         )
 
+    def test_error_that_is_no_refusal_leaves_the_swap_prepared(self):
+        """A proxy, or other writers, say nothing about the capacity."""
+        swap = self.prepare()
+        for error in base.NO_REFUSALS:
+            self.fail_changes(error)
+
+            self.assertRaises(exception.PlacementUnavailable, self.apply, swap)
+
+            self.assertEqual(
+                ['EXCHANGING'] * 2 + ['WRITING'] * 2,
+                self.hold_statuses(self.uuid),
+                error,
+            )
+        self.before_request = None
+        self.take_over(self.uuid)
+
+        self.assertEqual(self.old, self.providers())
+
     def test_request_that_lands_between_the_reads_is_seen(self):
         swap = self.prepare()
 

@@ -87,6 +87,23 @@ class TestTakeBack(base.ProtocolTestCase):
 
         self.assert_held()
 
+    def test_error_that_is_no_refusal_leaves_the_swap_prepared(self):
+        self.kill_at('before take_back.apply', self.take_back)
+        for error in base.NO_REFUSALS:
+            self.fail_changes(error)
+
+            self.assertRaises(
+                exception.PlacementUnavailable, self.take_over, self.uuid
+            )
+
+            self.assertEqual(
+                ['EXCHANGING', 'WRITING'], self.hold_statuses(self.uuid), error
+            )
+        self.before_request = None
+        self.take_over(self.uuid)
+
+        self.assert_held()
+
     def test_planner_without_the_lease_changes_nothing(self):
         self.take_over(self.uuid)
 

@@ -149,6 +149,20 @@ class TestSteps(base.ProtocolTestCase):
 
         self.assertEqual(0, self.used(provider))
 
+    def test_small_groups_do_not_wait_for_large_ones(self):
+        large, _provider = self.held(slots=3, members=3)
+        small, _provider = self.held()
+        for uuid in (large, small):
+            self.deployment.request_release(uuid)
+        [ending] = self.holds(small)
+        self.posts.clear()
+
+        with fixtures.MockPatchObject(release_holds, 'EMPTIED_AT_ONCE', 1):
+            self.release_ending()
+
+        self.assertEqual({ending.uuid}, self.posts[0])
+        self.assertEqual(4, len(self.posts))
+
     def test_tombstones_are_removed_after_their_lifetime(self):
         self.set_option('tombstone_lifetime', 3600)
         uuid, _provider = self.held(slots=1)
@@ -171,16 +185,6 @@ class TestSteps(base.ProtocolTestCase):
         )
 
         self.assertEqual(0, self.used(provider))
-
-    def test_groups_with_policies_are_checked_for_drift(self):
-        self.held()
-        self.assertEqual([], reaper.list_with_policies(self.context))
-        uuid, _provider = self.held_exclusive()
-
-        [(group, domains)] = reaper.list_with_policies(self.context)
-
-        self.assertEqual(uuid, group.uuid)
-        self.assertIsNotNone(domains)
 
 
 class TestMembersToReplace(objects_base.HeldGroupTestCase):

@@ -3,11 +3,14 @@
 
 import types
 
+import fixtures
 from nova import exception as nova_exc
 from oslo_db import exception as db_exc
 from oslo_utils import uuidutils
 
 from nova_groupext import member_ref
+from nova_groupext.db import database_errors
+from nova_groupext.objects import redeems
 from nova_groupext.scheduler.protocol import redeem
 from nova_groupext.scheduler.redeem import redeem_path
 from tests.services import deployment
@@ -42,6 +45,18 @@ class TestRedeemPath(base.ProtocolTestCase):
         self.assertEqual(1, len(self.posts))
         self.assertEqual({*self.servers}, {*self.deployment.allocations()})
         self.assert_at_rest()
+
+    def test_placement_is_asked_for_overcommitment_unless_it_excludes_it(self):
+        requests = []
+        self.before_request = lambda label, _about: requests.append(label)
+        for excludes, expected in ((False, 2), (True, 0)):
+            self.set_option('placement_excludes_overcommit', excludes)
+            requests.clear()
+
+            self.redeem(self.servers.pop())
+
+            self.assertEqual(expected, requests.count('GET'), excludes)
+            self.assertEqual(1, requests.count('POST'), excludes)
 
     def test_crash_after_the_reservation_is_finished_by_a_redelivery(self):
         for point in ('redeem.reserve', 'redeem.transfer'):
@@ -118,6 +133,25 @@ class TestRedeemPath(base.ProtocolTestCase):
         self.refusal(self.deployment.redeem, self.uuid, 'x')
 
         self.assert_unchanged()
+
+    def test_redeem_goes_on_when_the_answer_to_its_reservation_is_lost(self):
+        reserve = redeems.reserve
+        answers = [db_exc.DBConnectionError()]
+
+        def lose_answer(*args):
+            is_reserved = reserve(*args)
+            if answers:
+                raise database_errors.OutcomeUnknown(answers.pop())
+            return is_reserved
+
+        self.useFixture(
+            fixtures.MockPatchObject(redeems, 'reserve', lose_answer)
+        )
+
+        self.redeem(self.servers[0])
+
+        self.assertEqual('ACTIVE', self.statuses(self.uuid)['m-0'])
+        self.assert_at_rest()
 
     def test_unknown_outcome_is_a_refusal_that_is_resolved_later(self):
         server = self.servers[0]

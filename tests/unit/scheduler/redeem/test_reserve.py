@@ -6,7 +6,6 @@ import time
 from nova import exception as nova_exc
 from oslo_utils import uuidutils
 
-from nova_groupext.scheduler.current import policy_check
 from nova_groupext.scheduler.protocol import hold_again
 from nova_groupext.scheduler.redeem import reserve
 from tests.unit.scheduler import base
@@ -173,6 +172,28 @@ class TestOneMember(ReserveTestCase):
 
         self.assertIn('Member of the group could not', str(error))
 
+    def reserve_for_server(self):
+        """Reserve the member, as a planner does for a waiting create."""
+        [member] = self.read_members()
+        member.update_row(self.context, reserved_for=self.server)
+
+    def test_reserved_member_in_a_swap_is_refused_after_5_seconds(self):
+        self.reserve_for_server()
+        self.prepare_swap()
+
+        self.assertIn(reserve.BEING_REVISED, self.refusal(self.server))
+
+    def test_reserved_member_whose_hold_overcommits_is_not_chosen(self):
+        self.reserve_for_server()
+        self.deployment.resize_provider(self.provider, 0)
+
+        self.assertRaises(
+            (nova_exc.NoValidHost, reserve.TooFewHeld),
+            *(self.choose, self.server),
+        )
+
+        self.assertEqual({'m-0': 'FAILED'}, self.statuses(self.uuid))
+
     def test_member_is_chosen_once_its_swap_is_finished(self):
         self.prepare_swap()
         reads = iter((lambda: None, lambda: self.take_over(self.uuid)))
@@ -201,8 +222,7 @@ class TestReserve(ReserveTestCase):
         self.server = uuidutils.generate_uuid()
 
     def reserve(self, choices):
-        check = policy_check.RedeemCheck(self.context, self.uuid)
-        return reserve.reserve(self.context, choices, check)
+        return reserve.reserve(self.context, choices)
 
     def test_reserved_members_have_their_servers(self):
         [choice] = self.choose(self.server)

@@ -74,7 +74,7 @@ class TestRelease(ReleaseTestCase):
 
     def test_group_stays_while_a_hold_cannot_be_emptied(self):
         self.deployment.mark_deleted(self.uuid)
-        self.refuse_next_change()
+        self.deployment.lose_next_answer()
 
         self.release(self.uuid)
         self.assertIsNotNone(self.deployment.find_group(self.uuid))
