@@ -55,8 +55,8 @@ class StaleGeneration(GenerationConflict):
 
 class GroupGrowing(Conflict):
     msg_fmt = _(
-        'VRT group %(group)s is growing just now: hosts are held for servers '
-        'that were created; retry.'
+        'VRT group %(group)s is being extended: hosts are held for servers '
+        'that wait for them; retry.'
     )
 
 
@@ -215,6 +215,14 @@ class HoldFailed(VRTException):
 
 class PlacementUnavailable(VRTException):
     msg_fmt = _('Placement did not answer: %(reason)s')
+
+
+class ProviderConflict(PlacementUnavailable):
+    msg_fmt = _('Other processes kept changing the providers: %(reason)s')
+
+
+class QuotaUnavailable(PlacementUnavailable):
+    msg_fmt = _('The quota could not be read: %(reason)s')
 
 
 class UnknownToPlacement(VRTException):

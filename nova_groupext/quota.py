@@ -8,11 +8,14 @@ the operator has chosen. Per-user limits are ignored.
 
 import collections
 
+from keystoneauth1 import exceptions as ks_exc
+from nova import exception as nova_exc
 from nova import objects
 from nova import quota
 from nova.i18n import _
 from nova.limit import placement as nova_limits
 from nova.limit import utils as limit_utils
+from openstack import exceptions as sdk_exc
 from oslo_limit import exception as limit_exc
 
 from nova_groupext import exception
@@ -25,6 +28,14 @@ from nova_groupext.objects.member import flavor_of
 
 # {name in Nova's unified limits: legacy quota name}
 RESOURCES = nova_limits.LEGACY_LIMITS
+
+# Errors of the services that know limits and usages: keystone and Placement
+UNAVAILABLE = (
+    nova_exc.UsagesRetrievalFailed,
+    ks_exc.ClientException,
+    limit_exc.SessionInitError,
+    sdk_exc.SDKException,
+)
 
 
 def with_project_lock(context, project_id, work):
@@ -80,6 +91,17 @@ def check(
             )
     if exceeded and _is_enforced(project_id, exceeded):
         raise exception.LimitExceeded(reason=_explain(exceeded))
+
+
+def check_or_wait(*args, **kwargs):
+    """Do as check() does in a planner, which tries again later.
+
+    :raises: QuotaUnavailable also while a service does not answer
+    """
+    try:
+        check(*args, **kwargs)
+    except UNAVAILABLE as exc:
+        raise exception.QuotaUnavailable(reason=exc) from exc
 
 
 def get_usage(context, project_id):

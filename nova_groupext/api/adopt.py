@@ -171,7 +171,8 @@ def _differences(context, server, request):
         'boot source': descriptions.boot_source(from_volume),
         'image': server.image_ref,
     }
-    return descriptions.compare(context, properties, request)
+    described = descriptions.ServerDescription(context, properties)
+    return described.differences(request)
 
 
 def _flavor(server, request):

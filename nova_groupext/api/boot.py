@@ -137,13 +137,17 @@ class Boot:
                 raise validation.InvalidInput(
                     template_at, 'is not a member of the group'
                 )
-            server = {
-                'name': name,
-                'flavorRef': 'any',
-                **_server_properties(template),
-            }
             try:
+                server = {
+                    'name': name,
+                    'flavorRef': 'any',
+                    **_server_properties(template),
+                }
                 validator.validate({'server': server})
+            except RecursionError as exc:
+                raise validation.InvalidInput(
+                    template_at, 'is nested too deeply'
+                ) from exc
             except nova_exc.ValidationError as exc:
                 raise validation.InvalidInput(
                     template_at, exc.kwargs['detail']
@@ -281,9 +285,10 @@ class Boot:
         """
         hinted_members.check_redeemable(member)
         server = self._server(member)
-        differences = descriptions.differences(
-            self._context, server, member.resolved_request
+        described = descriptions.ServerDescription.of_body(
+            self._context, server
         )
+        differences = described.differences(member.resolved_request)
         if differences:
             raise descriptions.mismatch(
                 self._context, member.path, differences

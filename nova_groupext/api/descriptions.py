@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Comparison of servers with the descriptions of members."""
 
+import functools
+
 from nova.api.openstack import common
 
 from nova_groupext import exception
@@ -11,48 +13,65 @@ from nova_groupext.solver.language import validation
 AN_IMAGE = 'an image'
 
 
-def differences(context, server, request):
-    """Return the differences of a ``server`` from a member; see compare()."""
-    properties = _properties(server)
-    if properties['boot source'] == AN_IMAGE:
-        properties['image'] = _id(server.get('imageRef'), '$.server.imageRef')
-    return compare(context, properties, request)
+class ServerDescription:
+    """Properties of a server, to compare with members' descriptions.
 
-
-def compare(context, properties, request):
-    """Return the differences of properties from a member.
-
-    Another image is no difference if it requires the same of hosts.
+    Its image is read once at most, however many members there are.
 
     :param properties: {property: value}; the image is ignored when booting
         from a volume
-    :returns: [(property, value, value of the member)]
     """
-    expected = {
-        'flavor': request['flavor_id'],
-        'availability zone': request['availability_zone'],
-        'boot source': boot_source(request['is_bfv']),
-    }
-    if properties['boot source'] == expected['boot source'] == AN_IMAGE:
-        expected['image'] = request['image_id']
-    return [
-        (name, properties[name], expected[name])
-        for name in expected
-        if properties[name] != expected[name]
-        and not (
-            name == 'image' and _is_like(context, properties[name], request)
-        )
-    ]
 
+    def __init__(self, context, properties):
+        self._context = context
+        self._properties = properties
 
-def _is_like(context, image_id, request):
-    """Check whether an image requires what the one of a member requires."""
-    try:
-        _image, image_meta = resolve.read_image(context, image_id)
-    except (*resolve.UNKNOWN_IMAGE, ValueError):
-        return False  # Nova has the better error.
-    needs = image_needs(image_meta.obj_to_primitive())
-    return needs == image_needs(request['image'])
+    @classmethod
+    def of_body(cls, context, server):
+        """Return the description of the ``server`` in a request's body."""
+        properties = _properties(server)
+        if properties['boot source'] == AN_IMAGE:
+            properties['image'] = _id(
+                server.get('imageRef'), '$.server.imageRef'
+            )
+        return cls(context, properties)
+
+    def differences(self, request):
+        """Return the differences from a member.
+
+        Another image is no difference if it requires the same of hosts.
+
+        :param request: resolved request of the member
+        :returns: [(property, value, value of the member)]
+        """
+        properties = self._properties
+        expected = {
+            'flavor': request['flavor_id'],
+            'availability zone': request['availability_zone'],
+            'boot source': boot_source(request['is_bfv']),
+        }
+        if properties['boot source'] == expected['boot source'] == AN_IMAGE:
+            expected['image'] = request['image_id']
+        return [
+            (name, properties[name], expected[name])
+            for name in expected
+            if properties[name] != expected[name]
+            and not (
+                name == 'image'
+                and self._needs == image_needs(request['image'])
+            )
+        ]
+
+    @functools.cached_property
+    def _needs(self):
+        """Needs of the image; None if Nova does not know it."""
+        try:
+            _image, image_meta = resolve.read_image(
+                self._context, self._properties['image']
+            )
+        except (*resolve.UNKNOWN_IMAGE, ValueError):
+            return None  # Nova has the better error.
+        return image_needs(image_meta.obj_to_primitive())
 
 
 def mismatch(context, path, differing):

@@ -22,6 +22,12 @@ from nova_groupext.objects.member import VRTMember
 from nova_groupext.scheduler.nova import servers
 from nova_groupext.solver.language import validation
 
+# Paths that are compared with an unknown one: how many, how long, and how much
+# longer or shorter at most
+MAX_COMPARED = 200
+MAX_COMPARED_LENGTH = 80
+MAX_LENGTH_DIFFERENCE = 5
+
 # Reasons why a path gets no member now
 CONFLICTS = {
     creates.Obstacle.CHANGING: 'a server there is being deleted, or has a '
@@ -78,7 +84,7 @@ def _check_placeable(context, group_uuid, path, server, error):
     :raises: MemberLimitExceeded, PlacementRefused, DescriptionMismatch,
         GroupStateConflict, MemberStateConflict, InvalidInput
     """
-    group = VRTGroup.find(context, group_uuid)
+    group = VRTGroup.get(context, group_uuid)
     if group.status not in states.GROUP_REPLACEABLE:
         is_absent = isinstance(error, exception.MemberNotFound)
         if is_absent and allowed.member_sets_for(group, path):
@@ -89,10 +95,10 @@ def _check_placeable(context, group_uuid, path, server, error):
     # No group has more members, whatever the request says.
     number = min(_requested_number(server), CONF.vrt.max_members + 1)
 
-    def is_like(request):
-        return not descriptions.differences(context, server, request)
-
-    matching = allowed.find_matching(group, path, is_like)
+    described = descriptions.ServerDescription.of_body(context, server)
+    matching = allowed.find_matching(
+        group, path, lambda request: not described.differences(request)
+    )
     try:
         choices = allowed.choose(
             *(group, path, matching),
@@ -114,7 +120,7 @@ def _check_placeable(context, group_uuid, path, server, error):
 
 
 def _has_ended_servers(context, group):
-    """Check whether a server of the group is gone, which nobody has noticed.
+    """Check whether Nova has deleted a server that our rows still have.
 
     What was refused before may fit without it.
     """
@@ -134,7 +140,14 @@ def _suggest(group, path):
         *(each.path for each in group.member_sets),
         *(each.path for each in group.members if not each.is_successor),
     }
-    similar = difflib.get_close_matches(path, sorted(known))
+    # Comparing many long paths would take seconds.
+    comparable = sorted(
+        each
+        for each in known
+        if max(len(path), len(each)) <= MAX_COMPARED_LENGTH
+        and abs(len(path) - len(each)) <= MAX_LENGTH_DIFFERENCE
+    )
+    similar = difflib.get_close_matches(path, comparable[:MAX_COMPARED])
     if similar:
         raise exception.UnknownMember(
             group=group.uuid, member=path, similar=', '.join(similar)
@@ -223,8 +236,9 @@ def _matching_sets(context, server, path, requests):
     :param requests: {path of a member set: its resolved request}
     :raises: DescriptionMismatch if there are none
     """
+    described = descriptions.ServerDescription.of_body(context, server)
     differing = {
-        member_set: descriptions.differences(context, server, request)
+        member_set: described.differences(request)
         for member_set, request in requests.items()
     }
     matching = [each for each, found in differing.items() if not found]

@@ -87,7 +87,13 @@ class HintsFilter(base_wsgi.Middleware):
                 [hints[server_groups.HINT]] = group
                 req.body = jsonutils.dump_as_bytes(body)
             response = req.copy().get_response(self.application)
-            if response.status_int != http.HTTPStatus.BAD_REQUEST:
+            # Nova names a server group that it does not know. Other errors are
+            # no business of ours.
+            is_unknown = (
+                response.status_int == http.HTTPStatus.BAD_REQUEST
+                and f'{hints[server_groups.HINT]}' in response.text
+            )
+            if not is_unknown:
                 return response
             ours = server_groups.member_hints(
                 req.environ['nova.context'], hints

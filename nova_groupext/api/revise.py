@@ -207,8 +207,8 @@ def _check_servers(group, draft):
     if changed:
         raise groups.in_use_error(
             changed,
-            'the flavor changes only while a server runs, and whether it '
-            'boots from a volume never',
+            'a flavor can be changed only for an ACTIVE server; booting from '
+            'a volume cannot be changed',
         )
     changed = _resized(group, draft)
     is_exclusive = any(g.is_exclusive for g in (group, draft))
@@ -246,9 +246,9 @@ def _check_names(draft):
         raise exception.member_state_conflict(
             clashing,
             status='left out',
-            reason='the definition has something else by the same name; '
-            'delete the servers first, or keep them running with keep_server '
-            '(--keep-server)',
+            reason='the definition uses this path for another member or a '
+            'subgroup; delete the servers first, or keep them running with '
+            'keep_server (--keep-server)',
         )
 
 

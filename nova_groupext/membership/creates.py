@@ -16,6 +16,7 @@ member has this path, an unneeded member gets it.
 
 from collections.abc import Collection
 from collections.abc import Hashable
+from collections.abc import Iterator
 from collections.abc import Sequence
 import dataclasses
 import enum
@@ -92,9 +93,14 @@ def choose(
     member_sets = _matching_sets(roster, hint, request)
     draft = _copy(roster)
     last = max((each.created for each in draft.members), default=0)
+    left = (
+        _choices_of_any(draft, member_sets, hint, request)
+        if name is None
+        else _choices_of_named(draft, *member_sets, name, request)
+    )
     choices = []
     for number, server in enumerate(servers, last + 1):
-        choice = _choose_one(draft, member_sets, hint, name, request)
+        choice = next(left, None)
         if choice is None:
             raise Refused(_obstacle(roster, member_sets, name, deleting))
         _assign(choice, server, number, request)
@@ -162,39 +168,39 @@ def _assign(
         member.request = request
 
 
-def _choose_one(
-    roster: Roster,
-    member_sets: Sequence[Path],
-    hint: Path,
-    name: Path | None,
-    request: Hashable,
-) -> Choice | None:
-    if name is None:
-        return _choose_any(roster, member_sets, hint, request)
-    [member_set] = member_sets
-    return _choose_named(roster, member_set, name, request)
-
-
-def _choose_any(
+def _choices_of_any(
     roster: Roster, member_sets: Sequence[Path], hint: Path, request: Hashable
-) -> Choice | None:
-    """Choose among all members of some member sets; None if none is left."""
+) -> Iterator[Choice]:
+    """Yield Choices among all members of some member sets, the best first.
+
+    The caller assigns a server to each before it asks for the next one. What
+    comes later never makes an earlier kind possible again.
+    """
     for member_set in member_sets:
         for member in roster.members_of(member_set, states.Member.HELD):
             if member.request == request:
-                return Choice(member, is_held=True)
+                yield Choice(member, is_held=True)
     for member_set in member_sets:
         unplaced = roster.members_of(member_set, *IS_UNPLACED)
         held = roster.members_of(member_set, states.Member.HELD)
         for member in (*unplaced, *held):
-            return Choice(member)
+            yield Choice(member)
     for member_set in member_sets:
-        if roster.remaining(member_set) > 0:
-            return _new(roster, member_set, roster.free_path(member_set))
+        number = max(0, roster.remaining(member_set))
+        for path in roster.iter_free_paths(member_set, number):
+            yield _new(roster, member_set, path)
     for member_set in member_sets:
-        if roster.remaining_successors(member_set) > 0:
-            return _new(roster, member_set, None, succeeds=hint)
-    return None
+        for _each in range(roster.remaining_successors(member_set)):
+            yield _new(roster, member_set, None, succeeds=hint)
+
+
+def _choices_of_named(
+    roster: Roster, member_set: Path, name: Path, request: Hashable
+) -> Iterator[Choice]:
+    """Yield the only Choice of a name, if there is one."""
+    choice = _choose_named(roster, member_set, name, request)
+    if choice is not None:
+        yield choice
 
 
 def _choose_named(

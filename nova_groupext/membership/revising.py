@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Members of a group under a revised definition.
 
-Servers stay, and count before holds: what the definition has too few of is
-described anew, what it has too many of is LEAVING.
+Servers stay, and count before holds. Missing members are added; servers beyond
+the definition are LEAVING.
 
 1. Members without a host are forgotten; servers count for the member set that
    their path belongs to.
 2. Successors become members where the new limits have space.
-3. Holds beyond the new count end, others are described anew, and those that
-   are missing are to be held.
+3. Holds beyond the new count end, the others get the new description, and
+   those that are missing are to be held.
 """
 
 from nova_groupext.membership import settling

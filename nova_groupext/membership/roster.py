@@ -159,7 +159,7 @@ class Roster:
         described = self.member_sets[member_set]
         return [
             self.add(Member(path, member_set, status, described.request))
-            for path in self._free_paths(member_set, number)
+            for path in self.iter_free_paths(member_set, number)
         ]
 
     def is_pending(self, member: Member) -> bool:
@@ -212,19 +212,24 @@ class Roster:
 
     def free_path(self, member_set: Path) -> Path:
         """Return the path of the next member of a member set."""
-        [path] = self._free_paths(member_set, 1)
+        [path] = self.iter_free_paths(member_set, 1)
         return path
 
-    def _free_paths(self, member_set: Path, number: int) -> list[Path]:
-        """Return the paths of the next members of a member set."""
+    def iter_free_paths(self, member_set: Path, number: int) -> Iterator[Path]:
+        """Return the paths of the next members of a member set.
+
+        They stay valid while only members of this set are added.
+        """
         if member_set in self.member_sets and not self.is_counted(member_set):
-            return [member_set] * number
+            return itertools.repeat(member_set, number)
+        if not number:
+            return iter(())
         # Sets that were left out have members, too.
         present = {each.member_set for each in self.members}
         taken = {each.path for each in self.members}
         taken |= paths.with_ancestors({*self.member_sets, *present})
         free = (path for path in _indexed(member_set) if path not in taken)
-        return [*itertools.islice(free, number)]
+        return itertools.islice(free, number)
 
     # -- numbers -----------------------------------------------------------
 

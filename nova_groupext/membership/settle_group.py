@@ -268,7 +268,7 @@ def _drop(
         models.Hold.status == states.Hold.HELD,
         status=states.Hold.RELEASING,
     )
-    trash = models.Group(
+    deleted_draft = models.Group(
         uuid=uuidutils.generate_uuid(),
         **{
             name: getattr(group, name)
@@ -278,6 +278,6 @@ def _drop(
         hold_when_planned=True,
         revises_id=group.id,
     )
-    [trash] = db.create_all(context, [trash])
+    [deleted_draft] = db.create_all(context, [deleted_draft])
     for model, column in definitions.OF_MEMBERS:
-        definitions.assign_to_group(context, model, ids, trash, column)
+        definitions.assign_to_group(context, model, ids, deleted_draft, column)

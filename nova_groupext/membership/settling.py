@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names and numbers of members after servers have come or gone.
+"""Update of paths and counts of members after servers came or went.
 
 1. A successor becomes a member as soon as the server that it succeeds is
    gone, or the limit of a member set has space for it.

@@ -135,6 +135,10 @@ def server(member_hints, more_hints=None, key='os:scheduler_hints', **values):
 
 
 class TestServerGroups(HintsCase):
+    """Nova answers with a text of its own, or names the unknown group."""
+
+    told = None
+
     def ask(self, hints, status=202, headers=None):
         """Send a new server; Nova answers its first request with a status."""
         self.status = status
@@ -145,7 +149,8 @@ class TestServerGroups(HintsCase):
         start_response(
             f'{self.status} Told', [('Content-Type', 'application/json')]
         )
-        fault = {'badRequest': {'code': self.status, 'message': 'Told'}}
+        told = self.told or f'Not found: {self.passed[-1].decode()}'
+        fault = {'badRequest': {'code': self.status, 'message': told}}
         self.status = 202
         return [json.dumps(fault).encode()]
 
@@ -177,6 +182,16 @@ class TestServerGroups(HintsCase):
         response = self.ask(group, 403)
 
         self.assertEqual(403, response.status_int)
+        self.assertEqual([], self.queries)
+
+    def test_other_error_beside_a_server_group_is_novas_answer(self):
+        """Nova gives it, whether our tables are there or not."""
+        self.told = 'Flavor big could not be found.'
+        group = {'group': self.held()['vrt_group']}
+
+        response = self.ask(group, 400)
+
+        self.assertEqual(400, response.status_int)
         self.assertEqual([], self.queries)
 
     def test_server_group_that_nova_forbids_to_show_is_not_shown(self):

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Members that the servers of a create request become."""
 
+from unittest import mock
+
+from nova_groupext.membership import creates
+from nova_groupext.membership import roster as rosters
 from nova_groupext.objects import states
 from tests.unit.membership import base
 
@@ -38,6 +42,25 @@ class TestHeldAndUnplaced(base.MembershipTestCase):
         self.assert_refused(Obstacle.BEYOND_LIMIT, 'w', number=4)
 
         self.assertEqual({'w-0': HELD, 'w-1': HELD}, self.shown())
+
+    def test_members_are_listed_as_often_as_there_are_sets(self):
+        """However many servers there are: a tenant chooses both numbers."""
+        self.describe(
+            **{f'w{n}': base.member_set(0, max_count=1) for n in range(50)}
+        )
+        with mock.patch.object(
+            rosters.Roster,
+            'members_of',
+            autospec=True,
+            side_effect=rosters.Roster.members_of,
+        ) as members_of:
+            self.assertRaises(
+                creates.Refused,
+                creates.choose,
+                *(self.roster, '', [f's{n}' for n in range(51)], base.SMALL),
+            )
+
+        self.assertLess(members_of.call_count, 10 * 50)
 
     def test_one_member_is_not_several_servers(self):
         self.describe(w=base.member_set(2))

@@ -64,9 +64,9 @@ class TestSettle(base.HeldGroupTestCase):
 
         self.assertEqual({'m-0': 'ACTIVE'}, self.end())
 
-        [trash] = VRTGroup.list_releasing(self.context, self.group)
-        self.assertEqual(held, [each.id for each in trash.members])
-        holds = VRTHold.list_by_group(self.context, trash.id)
+        [deleted_draft] = VRTGroup.list_releasing(self.context, self.group)
+        self.assertEqual(held, [each.id for each in deleted_draft.members])
+        holds = VRTHold.list_by_group(self.context, deleted_draft.id)
         self.assertEqual(
             [states.Hold.RELEASING] * 2, [each.status for each in holds]
         )
@@ -82,8 +82,8 @@ class TestSettle(base.HeldGroupTestCase):
 
         self.end()
 
-        [trash] = VRTGroup.list_releasing(self.context, self.group)
-        holds = VRTHold.list_by_group(self.context, trash.id)
+        [deleted_draft] = VRTGroup.list_releasing(self.context, self.group)
+        holds = VRTHold.list_by_group(self.context, deleted_draft.id)
         self.assertEqual(
             [states.Hold.REDEEMED, states.Hold.RELEASING],
             sorted(each.status for each in holds),
@@ -144,8 +144,8 @@ class TestSettle(base.HeldGroupTestCase):
 
         self.assertEqual(['TENTATIVE'], [*self.end().values()])
 
-        [trash] = VRTGroup.list_releasing(self.context, self.group)
-        self.assertIn(ended, [each.id for each in trash.members])
+        [deleted_draft] = VRTGroup.list_releasing(self.context, self.group)
+        self.assertIn(ended, [each.id for each in deleted_draft.members])
 
     def test_nothing_is_held_for_a_server_of_a_former_description(self):
         self.change('m-1', status=Member.TENTATIVE)
@@ -156,6 +156,18 @@ class TestSettle(base.HeldGroupTestCase):
         self.change('m-0', server_request={'old': 1})
 
         member = self.member('m-0')
+        self.assertTrue(settle_group.keeps_no_hold(self.context, member))
+
+    def test_nothing_is_held_for_a_member_whose_set_was_dropped(self):
+        for path in ('m-1', 'm-2'):
+            self.change(path, status=Member.TENTATIVE)
+        member = self.member('m-0')
+        [dropped] = self.group.member_sets
+        db.delete(
+            *(self.context, models.MemberSet),
+            models.MemberSet.id == dropped.id,
+        )
+
         self.assertTrue(settle_group.keeps_no_hold(self.context, member))
 
     def test_member_without_a_hold_is_free_when_its_server_is_gone(self):
