@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run the life of a group with each client and each kind of hints.
 
-Prints a table: for each step its seconds, or that it has failed.
+Prints a table: for each step its seconds, or that it has failed. The cloud is
+a try-out cloud, or with ``--real`` one of many processes.
 """
 
 import argparse
 from concurrent import futures
 import contextlib
 import dataclasses
-import itertools
 import os
 import pathlib
 import sys
@@ -18,8 +18,12 @@ import time
 from nova_groupext.cloud import cloud
 from nova_groupext.cloud import with_groups
 from nova_groupext_client import sdk
+from tests import shares
 from tests.day2 import clients
 from tests.day2 import life
+from tests.real_cloud import accounts
+from tests.real_cloud import cloud as real_cloud
+from tests.real_cloud import processes
 
 
 @dataclasses.dataclass
@@ -42,6 +46,7 @@ class Row:
 def main() -> int:
     """Print the table; returns the exit status."""
     options = _parser().parse_args()
+    processes.end_by_sigterm()
     print(_line('client', 'hint', *life.STEPS), flush=True)  # noqa: T201
     with contextlib.ExitStack() as stack:
         folder = pathlib.Path(
@@ -50,23 +55,26 @@ def main() -> int:
         chosen = [
             each
             for each in clients.stock(folder)
-            if options.client in (None, each.name)
+            if not options.client or each.name in options.client
         ]
-        running = stack.enter_context(
-            cloud.Cloud(folder / 'cloud', parts=with_groups.HOLISTIC)
-        )
+        start = _RealCloud.start if options.real else _TryOutCloud.start
+        running = stack.enter_context(start(folder / 'cloud'))
         # Clients wait for servers most of their time.
         pool = stack.enter_context(
             futures.ThreadPoolExecutor(2 * os.cpu_count())
         )
         if not clients.has_go():
             print('gophercloud: skipped, see bindep.txt')  # noqa: T201
-        empty = _free(running)
-        lives = itertools.product(chosen, life.DOORS)
+        empty = running.capacity()
+        lives = [
+            (client, door)
+            for client in chosen
+            for door in _drawn_doors(client, options.draw)
+        ]
         rows = list(pool.map(lambda each: _live(running, *each), lives))
         failures = [row.failure for row in rows if row.failure]
         deadline = time.monotonic() + life.TIMEOUT_SECONDS
-        while (left := _free(running)) != empty:
+        while (left := running.capacity()) != empty:
             if time.monotonic() > deadline:
                 failures.append(f'Capacity is missing: {left}, not {empty}')
                 break
@@ -77,16 +85,80 @@ def main() -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog='day2', description=__doc__)
-    parser.add_argument('--client', help='only the one of this name')
+    parser.add_argument(
+        '--client', action='append', help='only that of this name; repeatable'
+    )
+    parser.add_argument(
+        '--real', action='store_true', help='on a real cloud of processes'
+    )
+    parser.add_argument(
+        '--draw',
+        metavar='TEXT',
+        help='one kind of hints for each client; any text, the same draws '
+        'the same again (default: both kinds)',
+    )
     return parser
 
 
-def _live(
-    running: cloud.Cloud, client: clients.Client, door: life.Door
-) -> Row:
+def _drawn_doors(
+    client: clients.Client, draw: str | None
+) -> tuple[life.Door, ...]:
+    """Return the kinds of hints of a client's lives."""
+    if draw is None:
+        return life.DOORS
+    return (life.DOORS[shares.number_of(client.name, draw) % len(life.DOORS)],)
+
+
+class _TryOutCloud:
+    """Access of lives to a try-out cloud."""
+
+    def __init__(self, running: cloud.Cloud):
+        self._cloud = running
+        self.clouds_yaml = running.clouds_yaml
+        self.connect, self.nova = running.sdk, running.nova
+
+    @classmethod
+    @contextlib.contextmanager
+    def start(cls, folder: pathlib.Path):
+        with cloud.Cloud(folder, parts=with_groups.HOLISTIC) as running:
+            yield cls(running)
+
+    def capacity(self) -> dict[str, dict[str, int]]:
+        """Return what is free on each host."""
+        return {
+            host.name: self._cloud.free(host.name)
+            for host in self._cloud.hosts
+        }
+
+
+class _RealCloud:
+    """Access of lives to a real cloud."""
+
+    def __init__(self, running: real_cloud.RealCloud):
+        self._layout = running.layout
+        self.clouds_yaml = running.state / 'clouds.yaml'
+
+    @classmethod
+    @contextlib.contextmanager
+    def start(cls, folder: pathlib.Path):
+        with real_cloud.running(folder) as running:
+            yield cls(running)
+
+    def connect(self, user: str):
+        return accounts.connect(self._layout, user)
+
+    def nova(self, user: str):
+        return accounts.nova(self._layout, user)
+
+    def capacity(self) -> dict[str, dict[str, int]]:
+        """Return what is used on each host."""
+        return accounts.used(self._layout)
+
+
+def _live(running, client: clients.Client, door: life.Door) -> Row:
     """Run the steps of a life, until one fails."""
     row = Row(client.name, door.name)
-    conn = running.sdk('demo')
+    conn = running.connect('demo')
     sdk.register(conn)
     this = life.Life(
         client,
@@ -108,10 +180,6 @@ def _live(
         this.end()
     print(row, flush=True)  # noqa: T201
     return row
-
-
-def _free(running: cloud.Cloud) -> dict[str, dict[str, int]]:
-    return {host.name: running.free(host.name) for host in running.hosts}
 
 
 def _line(client: str, door: str, *cells: str) -> str:

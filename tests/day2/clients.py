@@ -19,7 +19,7 @@ TOP = pathlib.Path(__file__).parents[2]
 EXAMPLES = TOP / 'doc/source/examples/clients'
 # Debian's packages install their Go sources here.
 GOPATH = '/usr/share/gocode'
-TIMEOUT_SECONDS = 120
+TIMEOUT_SECONDS = 300
 CLOUD = 'vrt-demo'
 
 #: What a server is to become: the hints of its create

@@ -150,11 +150,19 @@ class Life:
             'groups': {'front': {'members': {'web': web}, 'policies': [apart]}}
         }
 
-    def _create(self, member):
+    def _create(self, member, is_retry=False):
         self._created += 1
         hints = self._door.hints(self._group, member)
         name = f'{self._name}-{self._created}'
-        self._run(self._client.create(name, self._image, hints))
+        try:
+            self._run(self._client.create(name, self._image, hints))
+        except clients.Failed as exc:
+            # So says a scheduler to which no planner has answered in time,
+            # as happens on an overloaded machine.
+            if is_retry or 'retry later' not in str(exc):
+                raise
+            self._run(self._client.delete(name))
+            self._create(member, is_retry=True)
 
     def _replace(self, member):
         old = self._settled()[member]

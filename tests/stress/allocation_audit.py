@@ -70,7 +70,7 @@ class AllocationAudit:
         status = {row.uuid: row.status for row in rows}
         found.extend(
             f'{consumer} owns something, and is {status.get(consumer)}'
-            for consumer in sorted(self._own_consumers() - held)
+            for consumer in sorted(self.own_consumers() - held)
         )
         return found
 
@@ -217,7 +217,7 @@ class AllocationAudit:
         free = client.free_capacity(inventories, used)
         return {name: amount for name, amount in free.items() if amount}
 
-    def _own_consumers(self):
+    def own_consumers(self):
         """Return the consumers with allocations of our project."""
         consumers = set()
         for provider in self._providers:

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run the Tempest plugin against a try-out cloud of its own."""
+"""Run the Tempest plugin against a cloud of its own.
+
+That is a try-out cloud, or with ``--real`` one of many processes, in whose
+keystone Tempest makes its accounts itself.
+"""
 
 import argparse
 import contextlib
@@ -8,6 +12,9 @@ import subprocess
 import sys
 import tempfile
 
+from tests.real_cloud import cloud as real_cloud
+from tests.real_cloud import processes
+from tests.tempest import real_settings
 from tests.tempest import settings
 
 HOSTS = 12
@@ -21,14 +28,20 @@ BIN = pathlib.Path(sys.executable).parent
 def main(argv=None):
     """Run the command; returns the exit status of ``tempest run``."""
     options = _parser().parse_args(argv)
+    processes.end_by_sigterm()
     with contextlib.ExitStack() as stack:
         directory = options.keep or pathlib.Path(
             stack.enter_context(tempfile.TemporaryDirectory())
         )
-        clouds_yaml = stack.enter_context(_cloud(directory / 'cloud'))
         workspace = directory / 'tempest'
-        workspace.mkdir()
-        config = settings.write(workspace, clouds_yaml, HOSTS)
+        workspace.mkdir(parents=True)
+        state = directory.absolute() / 'cloud'
+        if options.real:
+            cloud = stack.enter_context(real_cloud.running(state))
+            config = real_settings.write(workspace, cloud.layout)
+        else:
+            clouds_yaml = stack.enter_context(_cloud(state))
+            config = settings.write(workspace, clouds_yaml, HOSTS)
         selection = SMOKE if options.smoke else options.regex
         return _run_tempest(workspace, config, f'{PLUGIN}.*({selection})')
 
@@ -42,6 +55,11 @@ def _parser():
     )
     parser.add_argument(
         '--smoke', action='store_true', help='run the quick part only'
+    )
+    parser.add_argument(
+        '--real',
+        action='store_true',
+        help='against processes, on MariaDB and RabbitMQ, in two cells',
     )
     parser.add_argument(
         '--keep',
