@@ -23,7 +23,6 @@ from oslo_utils import uuidutils
 from nova_groupext import objects
 from nova_groupext.conf import CONF
 from nova_groupext.objects import transitions
-from nova_groupext.scheduler.current import policy_check
 from nova_groupext.scheduler.placement import client
 from nova_groupext.scheduler.protocol import hold_plan
 from nova_groupext.scheduler.protocol import redeem
@@ -101,12 +100,11 @@ class Bench:
             )
             for member in members:
                 server = uuidutils.generate_uuid()
-                policy_check_ = policy_check.RedeemCheck(context, group.uuid)
                 reservations = reserve.choose(
                     *(context, placement_client, member.path),
                     *(lambda m=member: [m], [server]),
                 )
-                reserve.reserve(context, reservations, policy_check_)
+                reserve.reserve(context, reservations)
                 [reservation] = reservations
                 [outcome] = redeem.transfer(
                     *(context, placement_client, {server: reservation.hold}),
