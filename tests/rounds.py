@@ -6,5 +6,6 @@ def reap(planner, context):
     """Let a planner finish, and decide, what others began."""
     planner.beat(context)
     planner.reap(context)
+    planner.release(context)
     planner.serve_waiting(context)
     planner.replace_failed(context)

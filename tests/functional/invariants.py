@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of DESIGN's promises for a group at rest, in Nova and Placement.
+"""Checks for a group at rest, in Nova and Placement.
 
 The checks do not rely on the product: hosts come from Nova, amounts from the
 flavors, and the policies have evaluators of their own.

@@ -42,6 +42,42 @@ class TestRedeemRequests(redeem_requests.RedeemTestCase):
         self.assertEqual(1, len(first[0]), 'no alternates')
         self.assertEqual('ACTIVE', self.member('a').status)
 
+    def test_host_in_a_disabled_cell_is_not_used(self):
+        for is_disabled in (True, False):
+            self.set_cell(disabled=is_disabled)
+            request = self.request()
+
+            if is_disabled:
+                self.addCleanup(self.set_cell, disabled=False)
+                self.select_refusal(*request)
+                self.assertEqual('HELD', self.member('a').status)
+            else:
+                self.select(*request)
+
+    def test_host_in_another_cell_than_the_requested_one_is_not_used(self):
+        spec, server = self.request()
+        spec.requested_destination = nova_objects.Destination(
+            cell=nova_objects.CellMapping.get_by_uuid(
+                self.context, nova_objects.CellMapping.CELL0_UUID
+            ),
+            allow_cross_cell_move=False,
+        )
+
+        self.select_refusal(spec, server)
+
+        self.assertEqual('HELD', self.member('a').status)
+
+    def set_cell(self, **values):
+        """Change the cell of the hosts."""
+        [cell] = [
+            each
+            for each in nova_objects.CellMappingList.get_all(self.context)
+            if not each.is_cell0()
+        ]
+        for name, value in values.items():
+            setattr(cell, name, value)
+        cell.save()
+
     def test_concurrent_deliveries_of_a_request_get_the_same_answer(self):
         request = self.request()
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stacks on a try-out cloud with a Heat beside it."""
 
-from keystoneauth1 import adapter
 from testtools import content
 
 from nova_groupext.cloud import hosts
@@ -10,13 +9,11 @@ from nova_groupext.objects import states
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.scheduler.follow import server_changes
 from tests.functional import base
-from tests.heat import hot
 from tests.heat import process
+from tests.heat import stacks
 
-ENDED = ('COMPLETE', 'FAILED')
 
-
-class HeatTestCase(base.StepTestCase):
+class HeatTestCase(stacks.Stacks, base.StepTestCase):
     """A test of stacks. After it, nothing of them is left in Placement."""
 
     HOSTS = tuple(
@@ -36,77 +33,10 @@ class HeatTestCase(base.StepTestCase):
     def setUp(self):
         super().setUp()
         self.addOnException(self._show_heat_log)
-        self.stack = self.id().rpartition('.')[2].replace('_', '-')
 
     def _show_heat_log(self, _failure):
         log = content.content_from_file(str(self.heat.log), buffer_now=True)
         self.addDetail('heat.log', log)
-
-    def orchestration(self):
-        """Return the orchestration API; error answers are returned."""
-        # A token of before the start of Heat has no endpoint of it.
-        session = self.cloud.session('demo')
-        session.invalidate()
-        return adapter.Adapter(
-            session, service_type='orchestration', raise_exc=False
-        )
-
-    def check_created(self, resources, *members, **more):
-        """Create a stack, and check the members of its groups."""
-        status = self.create_stack(resources, **more)
-
-        self.assertEqual('CREATE_COMPLETE', status[0], status)
-        self.assertEqual(dict.fromkeys(members, 'ACTIVE'), self.statuses())
-
-    def create_stack(self, resources, **more):
-        """Create a stack and wait; return how that ended.
-
-        :returns: (status, reason)
-        """
-        self.start_stack(resources, **more)
-        return self.wait_for_stack()
-
-    def start_stack(self, resources, **more):
-        """Create a stack without waiting; it is deleted after the test."""
-        answer = self._post(resources, **more)
-        self.assertEqual(201, answer.status_code, answer.text)
-        self.addCleanup(self.delete_stack)
-
-    def _post(self, resources, **more):
-        body = {'stack_name': self.stack, 'timeout_mins': 5, **more}
-        body['template'] = hot.template(resources)
-        return self.orchestration().post('/stacks', json=body)
-
-    def invalid(self, resources, **more):
-        """Return the error of a stack that cannot be created."""
-        answer = self._post(resources, **more)
-        self.assertEqual(400, answer.status_code, answer.text)
-        return answer.json()['error']['message']
-
-    def update_stack(self, resources, **more):
-        """Update the stack and wait; return how that ended."""
-        body = {
-            'template': hot.template(resources),
-            'timeout_mins': 5,
-            **more,
-        }
-        answer = self.orchestration().put(self._url(), json=body)
-        self.assertEqual(202, answer.status_code, answer.text)
-        return self.wait_for_stack()
-
-    def delete_stack(self):
-        """Delete the stack, if it exists, and wait until nothing is left."""
-        if self._show().status_code == 200:
-            url = self._url()
-            self.orchestration().delete(url)
-            self.eventually(
-                lambda: self.orchestration().get(url).json(),
-                lambda shown: (
-                    shown.get('code') == 404
-                    or shown['stack']['stack_status'] == 'DELETE_COMPLETE'
-                ),
-            )
-        self.eventually(self.left, lambda left: not left)
 
     def left(self):
         """Return what is left of groups and servers in the cloud."""
@@ -116,48 +46,8 @@ class HeatTestCase(base.StepTestCase):
             *self.server_ids('demo'),
         ]
 
-    def _show(self):
-        return self.orchestration().get(f'/stacks/{self.stack}')
-
-    def _url(self):
-        [link, *_others] = self._show().json()['stack']['links']
-        return link['href']
-
-    def wait_for_stack(self):
-        """Wait until nothing happens to the stack.
-
-        :returns: (status, reason)
-        """
-        shown = self.eventually(
-            lambda: self._show().json()['stack'],
-            lambda now: now['stack_status'].endswith(ENDED),
-        )
-        return shown['stack_status'], shown['stack_status_reason']
-
     def follow(self):
         """Do what the reaper's next round would do."""
         server_changes.follow_servers(
             self.context, self.placement_client, self.leases
         )
-
-    def the_group(self):
-        """Return the only group of the project."""
-        [group] = self.all_groups()
-        return group
-
-    def all_groups(self):
-        return self.api().get(f'{base.GROUPS}/detail').json()['vrt_groups']
-
-    def statuses(self):
-        """Return {path: status} of all members of the project."""
-        return {
-            each['path']: each['status']
-            for group in self.all_groups()
-            for each in group['members']
-        }
-
-    def servers(self):
-        """Return {id: server} of the project."""
-        return {
-            each.id: each for each in self.cloud.nova('demo').servers.list()
-        }

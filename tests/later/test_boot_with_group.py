@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """One call that describes a group, holds it and creates its servers."""
 
+import json
+
 from nova_groupext.objects import boot as boots
 from tests.functional import base
 from tests.later import booting
@@ -85,7 +87,12 @@ class TestBootWithGroup(booting.BootTestCase):
             self.assertIsNone(group['boot'])
 
     def test_group_with_an_invalid_boot_is_refused(self):
+        nested = json.loads('[' * 500 + ']' * 500)
         for group, told in (
+            (
+                {'boot': {'servers': {'db': {'metadata': {'k': nested}}}}},
+                '$.vrt_group.boot.servers.db: is nested too deeply',
+            ),
             ({'hold': False}, '$.vrt_group.boot: requires held members'),
             (
                 {'boot': {'servers': {'web': booting.OFFLINE}}},

@@ -2,7 +2,6 @@
 """Members that follow the loss of their holds or hosts."""
 
 import fixtures
-from nova import objects as nova_objects
 from nova.virt.libvirt import driver as libvirt
 
 from nova_groupext import objects
@@ -10,6 +9,7 @@ from nova_groupext.objects import redeems
 from nova_groupext.objects import states
 from nova_groupext.objects import swap_results
 from nova_groupext.scheduler.follow import hold_changes
+from nova_groupext.scheduler.nova import service_states
 from tests.functional import base
 from tests.functional import following
 
@@ -190,9 +190,7 @@ class TestHosts(HostCase):
         uuid = self.hold_everywhere()
         self.disable('cmp-1')
         self.useFixture(
-            following.fail_nova_query(
-                nova_objects.Service, 'get_by_compute_host'
-            )
+            following.fail_nova_query(service_states, '_read_enabled')
         )
 
         self.follow()

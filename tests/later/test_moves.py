@@ -14,7 +14,7 @@ from nova_groupext.objects import states
 from nova_groupext.scheduler.audit import audit
 from nova_groupext.scheduler.move import destinations
 from nova_groupext.scheduler.move import drift
-from nova_groupext.scheduler.nova import hosts
+from nova_groupext.scheduler.nova import host_domains
 from tests.functional import base
 from tests.functional import moves
 
@@ -259,7 +259,7 @@ class TestDrift(ApartTestCase):
         """Run the reaper's step that records drift; returns the drift."""
         self.follow()
         group = objects.VRTGroup.get(self.context, self.uuid)
-        domains = hosts.Domains(self.context, vrt.levels(CONF))
+        domains = host_domains.Domains(self.context, vrt.levels(CONF))
         drift.store(self.context, group, domains)
         return self.group(self.uuid)['drift']
 

@@ -115,7 +115,7 @@ class Deployment(fixtures.Fixture):
         CONF.set_override('holds_per_request', 2, 'vrt')
         self.addCleanup(CONF.clear_override, 'holds_per_request', 'vrt')
         self.useFixture(
-            fake_nova.FakeNova(self._servers, self._is_out_of_service)
+            fake_nova.FakeNova(self._servers, self._out_of_service)
         )
         # Without their debug lines, which would fill every failure's log.
         for name in ('keystoneauth', 'urllib3'):
@@ -137,8 +137,8 @@ class Deployment(fixtures.Fixture):
             if uuid in self.server_outcomes
         }
 
-    def _is_out_of_service(self, _context, host, _node_uuid):
-        return host in self.disabled_hosts
+    def _out_of_service(self, _context, nodes):
+        return {node for node in nodes if node[0] in self.disabled_hosts}
 
     def reset(self):
         """Empty our tables, and forget all servers and providers."""

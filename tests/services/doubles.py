@@ -58,6 +58,8 @@ class FixedPlan:
         excluded,
         current=current_holds.NO_HOLDS,
         check_deadline=None,
+        kept=None,
+        may_be_old=False,
     ):
         wish = self._wishes(group, current)
         wishes = {member.path: wish(member) for member in group.members}

@@ -28,13 +28,13 @@ class FakeNova(fixtures.Fixture):
     """Replacements of the functions of one process that call Nova.
 
     :param servers: called as look.servers.read is
-    :param is_out_of_service: called as look.hosts.is_out_of_service is
+    :param out_of_service: called as service_states.out_of_service is
     """
 
-    def __init__(self, servers, is_out_of_service=lambda *_args: False):
+    def __init__(self, servers, out_of_service=lambda *_args: set()):
         super().__init__()
         self._servers = servers
-        self._is_out_of_service = is_out_of_service
+        self._out_of_service = out_of_service
 
     def _setUp(self):
         for name, value in OPTIONS.items():
@@ -48,7 +48,8 @@ class FakeNova(fixtures.Fixture):
                 lambda *_args: [],
             ),
             (
-                'nova_groupext.scheduler.redeem.redeem_path.RedeemPath._difference',
+                'nova_groupext.scheduler.redeem.description_match.'
+                'DescriptionMatch.difference',
                 _accept,
             ),
             ('nova_groupext.scheduler.nova.servers.read', self._servers),
@@ -66,18 +67,18 @@ class FakeNova(fixtures.Fixture):
                 lambda *_args: None,
             ),
             (
-                'nova_groupext.scheduler.nova.hosts.is_out_of_service',
-                self._is_out_of_service,
+                'nova_groupext.scheduler.nova.service_states.out_of_service',
+                self._out_of_service,
             ),
             ('nova_groupext.scheduler.nova.hosts.nodes', _nodes),
             ('nova_groupext.scheduler.nova.hosts.compute_node', _node),
             (
-                'nova_groupext.scheduler.nova.hosts.find_domains',
+                'nova_groupext.scheduler.nova.host_domains.find',
                 lambda *_args: {},
             ),
             (
-                'nova_groupext.scheduler.nova.hosts.domain_by_host',
-                lambda *_args: {},
+                'nova_groupext.scheduler.nova.host_domains._read_metadata',
+                lambda *_args: [],
             ),
         ):
             self.useFixture(fixtures.MonkeyPatch(name, value))

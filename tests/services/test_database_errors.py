@@ -5,6 +5,7 @@ import contextlib
 import socket
 from unittest import mock
 
+import fixtures
 from nova import context as nova_context
 from nova import exception as nova_exc
 from nova.objects import request_spec
@@ -16,6 +17,7 @@ import webob.exc
 from nova_groupext import member_ref
 from nova_groupext import objects
 from nova_groupext.api import resource
+from nova_groupext.conf import CONF
 from nova_groupext.db import api as db
 from nova_groupext.db import database_errors
 from nova_groupext.db import engine
@@ -175,9 +177,7 @@ class TestErrorNumbers(databases.DatabaseTestCase):
 
 class TestRefusedConnections(base.BaseTestCase):
     def test_refused_connection_is_a_passing_database_error(self):
-        with socket.socket() as closed:
-            closed.bind(('127.0.0.1', 0))
-            port = closed.getsockname()[1]
+        port = free_port()
         for kind in ('mysql+pymysql', 'postgresql+psycopg2'):
             facade = enginefacade.transaction_context()
             facade.configure(
@@ -192,6 +192,35 @@ class TestRefusedConnections(base.BaseTestCase):
             self.assertTrue(
                 database_errors.is_transient(caught.exception), kind
             )
+
+    def test_query_to_a_server_that_is_away_fails_within_seconds(self):
+        """A move of a member makes some of these, and goes on."""
+        self.addCleanup(engine.reset)
+        slept = []
+        self.useFixture(fixtures.MonkeyPatch('time.sleep', slept.append))
+        CONF.set_override(
+            *(
+                'connection',
+                f'mysql+pymysql://nobody@127.0.0.1:{free_port()}/',
+            ),
+            'vrt_database',
+        )
+        self.addCleanup(CONF.clear_override, 'connection', 'vrt_database')
+        engine.configure()
+
+        self.assertRaises(
+            database_errors.ANY,
+            *(db.count, nova_context.get_admin_context(), models.Group),
+        )
+
+        self.assertLess(sum(slept), 30)
+
+
+def free_port():
+    """Return a port at which nothing listens."""
+    with socket.socket() as closed:
+        closed.bind(('127.0.0.1', 0))
+        return closed.getsockname()[1]
 
 
 @databases.on(servers.MARIADB, servers.POSTGRESQL)
@@ -220,9 +249,9 @@ class HiddenTables:
         )
 
     def test_move_is_claimed_without_a_move_record(self):
-        move = mock.Mock()
-        move.begin = lambda context, _location: objects.VRTGroup.get(
-            context, 'a'
+        move = mock.Mock(spec=destinations.Move)
+        move.start.side_effect = lambda context, _location: (
+            objects.VRTGroup.get(context, 'a')
         )
         request = mock.Mock(move=move)
 

@@ -26,6 +26,17 @@ class TestCharactersOfTheOperator(databases.DatabaseTestCase):
         self.assertEqual('latin1', characters())
 
 
+class TestShortCharacters(databases.DatabaseTestCase):
+    """As deployment tools write it."""
+
+    SERVER = dataclasses.replace(
+        servers.MARIADB, url=f'{servers.MARIADB.url}?charset=utf8'
+    )
+
+    def test_character_set_of_three_bytes_is_that_of_the_tables(self):
+        self.assertEqual('utf8mb4', characters())
+
+
 def characters():
     with engine.get_engine().connect() as connection:
         return connection.scalar(sa.text('SELECT @@character_set_client'))

@@ -65,6 +65,16 @@ class TestFakePlacement(deployment.DeploymentTestCase):
             self.assertEqual(*(each.status_code for each in answers))
         self.compare()
 
+    def test_missing_provider_is_answered_like_that(self):
+        missing = uuidutils.generate_uuid()
+        for part in ('allocations', 'usages', 'inventories'):
+            path = f'/resource_providers/{missing}/{part}'
+            answers = [each.get(path) for each in self.both_clients]
+
+            self.assertEqual(
+                [True, True], [http.is_missing(e, missing) for e in answers]
+            )
+
     def body(self, changes):
         return {
             self.consumers[number]: {

@@ -202,7 +202,7 @@ class TestGroups(GaleraTestCase):
 
         def reserve(requester):
             return redeems.reserve(
-                requester, servers, lambda: check(requester)
+                requester, servers, lambda _state: check(requester)
             )
 
         return reserve

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Holds beyond the capacity of a host, which every reader releases."""
 
+import fixtures
 from nova import exception as nova_exc
 
+from nova_groupext.scheduler.placement import client
+from nova_groupext.scheduler.placement import own_changes
 from tests.services import deployment
 from tests.services import servers
 
@@ -83,6 +86,48 @@ class TestOvercommittedHost(deployment.DeploymentTestCase):
         books = self.deployment.allocations().values()
         used = {provider for has in books for provider in has}
         self.assertEqual({other}, used & {one, other})
+
+    def test_plan_of_many_hosts_beyond_capacity_is_not_held(self):
+        self.compare_generations()
+
+        self.test_plan_beyond_capacity_is_not_held()
+
+    def test_hosts_that_only_the_plan_has_changed_are_not_read(self):
+        self.compare_generations()
+        usages = self.useFixture(
+            fixtures.MockPatchObject(client.PlacementClient, 'usages')
+        ).mock
+
+        self.deployment.plan(self.uuid)
+
+        self.assertEqual({'HELD': 2}, self.deployment.status_counts(self.uuid))
+        usages.assert_not_called()
+
+    def test_hosts_that_others_have_changed_are_read(self):
+        self.compare_generations()
+        usages = client.PlacementClient.usages
+        read = []
+
+        def record(placement_client, context, provider):
+            read.append(provider)
+            return usages(placement_client, context, provider)
+
+        self.useFixture(
+            fixtures.MockPatchObject(client.PlacementClient, 'usages', record)
+        )
+        self.call_at(
+            'before hold.post',
+            lambda: self.deployment.resize_provider(self.provider, 2),
+        )
+
+        self.deployment.plan(self.uuid)
+
+        self.assertEqual([self.provider], read)
+
+    def compare_generations(self):
+        self.useFixture(
+            fixtures.MockPatchObject(own_changes, 'MANY_PROVIDERS', 1)
+        )
 
     def test_plan_beyond_capacity_is_not_held(self):
         self.call_at('after hold.post', self.shrink)

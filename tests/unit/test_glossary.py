@@ -33,6 +33,7 @@ PLAIN = frozenset(
         'changes',
         'child',
         'choice',
+        'chunks',
         'cloud',
         'column',
         'commit',

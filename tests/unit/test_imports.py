@@ -21,9 +21,11 @@ FOLDERS = {PACKAGE: ROOT, CLIENT: ROOT / 'client'}
 # What a part of the package may import of the package, itself always; a
 # module named here stands for itself alone.
 ALLOWED = {
+    'chunks': (),
     'exception': (),
     'faultpoints': (),
     'member_ref': (),
+    'nova_releases': (),
     'conf': (),
     'policies': (),
     'solver': (),
@@ -38,6 +40,7 @@ ALLOWED = {
     'notifications': ('conf', 'objects'),
     'quota': ('conf', 'db', 'exception', 'objects'),
     'scheduler': (
+        'chunks',
         'conf',
         'db',
         'exception',
@@ -64,12 +67,13 @@ ALLOWED = {
         'scheduler.nova.servers',
         'scheduler.rpcapi',
     ),
-    'cloud': ('db',),
+    'cloud': ('db', 'nova_releases'),
     'cmd': (
         'cloud',
         'conf',
         'db',
         'exception',
+        'nova_releases',
         'objects.keys',
         'solver',
         'scheduler',

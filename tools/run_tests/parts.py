@@ -37,13 +37,8 @@ PARTS = {
         Part('services', 'tests/services', 2 * PROCESSORS),
         Part('sweeps', 'tests/property', share=1),
         Part('later', 'tests/later', WAITING, share=1),
-        # A sample of each kind; `tox -e nova-server-groups` runs all.
-        Part(
-            'server-groups',
-            'tests/server_groups',
-            tests='OurScheduler|LiveMigration|MultiCell'
-            '|V295.*(no_valid_host|rules)',
-        ),
+        # With ours only; `tox -e nova-functional` compares with stock Nova.
+        Part('nova-functional', 'tests/nova_functional', WAITING, share=1),
         Part('heat', 'tests/heat', WAITING, share=1),
         Part('long', 'tests/long', WAITING, share=1),
     )
@@ -51,4 +46,4 @@ PARTS = {
 
 STANDARD = ('unit', 'property', 'functional', 'clients', 'services')
 # Parts in which the tool looks for tests that are selected by name.
-NAMED = (*STANDARD, 'later', 'server-groups', 'heat', 'long')
+NAMED = (*STANDARD, 'later', 'nova-functional', 'heat', 'long')
