@@ -10,8 +10,8 @@ Nova's configuration, message bus and database sessions are global to the
 process, so one process runs at most one such cloud at a time.
 """
 
-from nova import monkey_patch
+from nova_groupext import nova_releases
 
 # Nova selects its concurrency backend before its other modules are imported.
 # Import this package first, so that the whole process uses native threads.
-monkey_patch.patch(backend='threading')
+nova_releases.use_threads()

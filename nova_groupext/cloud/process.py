@@ -14,7 +14,6 @@ from nova import objects
 from nova import policy
 from nova import rpc
 from nova import service_auth
-from nova import thread_pool_factory
 from nova.compute import api as compute_api
 from nova.compute import rpcapi as compute_rpcapi
 import nova.conf
@@ -24,6 +23,7 @@ from placement import policy as placement_policy
 from placement.objects import resource_class
 from placement.objects import trait
 
+from nova_groupext import nova_releases
 from nova_groupext.cloud import errors
 
 CONF = nova.conf.CONF
@@ -53,6 +53,7 @@ def configured(state):
     At the end Nova's global state is reset to that of a new process.
     """
     config.parse_args(['nova', '--config-file', str(state / 'nova.conf')])
+    nova_releases.stop_without_sleep(CONF)
     try:
         with _logging(), _short_idle_times():
             objects.register_all()
@@ -93,7 +94,7 @@ def _short_idle_times():
 def _reset_nova():
     for database, _bus in context.CELL_CACHE.values():
         database.dispose_pool()
-    context.reset_globals()
+    nova_releases.reset_context()
     service_auth.reset_globals()
     compute_api.CELLS = []
     compute_rpcapi.reset_globals()
@@ -104,6 +105,5 @@ def _reset_nova():
     report.PLACEMENTCLIENT = None
     resource_class._RESOURCE_CLASSES_SYNCED = False
     trait._TRAITS_SYNCED = False
-    # The stop of a service closes the factory, which cannot be reopened.
-    thread_pool_factory.FACTORY = thread_pool_factory.ThreadPoolFactory()
+    nova_releases.reset_thread_pools()
     CONF.reset()

@@ -6,13 +6,13 @@ import contextlib
 
 from nova import context
 from nova import service
-from nova.compute import rpcapi as compute_rpcapi
 import nova.conf
 from nova.objects import host_mapping
 from nova.virt import node
 from oslo_utils import importutils
 from paste import deploy
 
+from nova_groupext import nova_releases
 from nova_groupext.cloud import driver
 from nova_groupext.cloud import placement as placement_client
 from nova_groupext.cloud import tokens
@@ -44,6 +44,7 @@ class Services:
         started = service.Service.create(
             binary=binary, topic=topic, manager=manager, **kwargs
         )
+        nova_releases.use_threads_for_live_migrations(started.manager)
         started.start()
         self._running.append(started)
         # Report now: Nova counts a restarted service as down until it reports.
@@ -58,15 +59,15 @@ class Services:
 
     def start_compute(self, host):
         """Start nova-compute for one host, under the name of the host."""
+        nova_releases.allow_computes_in_threads()
         driver.HOSTS[host.name] = host
         host_state = self._state / 'hosts' / host.name
         host_state.mkdir(parents=True, exist_ok=True)
         with _as_host(host.name, host_state):
             self.start(
                 'nova-compute',
-                compute_rpcapi.RPC_TOPIC,
                 host=host.name,
-                topic_alt=compute_rpcapi.RPC_TOPIC_ALT,
+                **nova_releases.compute_topics(),
             )
 
     def stop(self):

@@ -2,9 +2,9 @@
 """nova-groupext-planner: service that plans, holds and releases groups."""
 
 # Before any other import, as in Nova's services.
-from nova import monkey_patch
+from nova_groupext import nova_releases
 
-monkey_patch.patch(backend='threading')
+nova_releases.use_threads()
 
 import sys  # noqa: E402
 

@@ -6,9 +6,9 @@ replace every nova-scheduler of the cloud.
 """
 
 # Before any other import, as in nova.cmd.scheduler.
-from nova import monkey_patch
+from nova_groupext import nova_releases
 
-monkey_patch.patch(backend='threading')
+nova_releases.use_threads()
 
 from nova import service  # noqa: E402
 from nova.cmd import scheduler  # noqa: E402

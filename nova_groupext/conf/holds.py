@@ -32,6 +32,19 @@ Number of holds that are written in one request to Placement. A request is
 atomic; in a busy cloud a large one keeps failing because of concurrent claims.
 """,
     ),
+    cfg.BoolOpt(
+        'placement_excludes_overcommit',
+        default=False,
+        help="""
+Whether Placement has one of the settings with which concurrent requests cannot
+overcommit a host; see the admin guide about Placement.
+
+A scheduler then redeems a hold without comparing its host's usages with the
+inventory first, which saves two requests for each server. Planners compare
+them all the same, after they have written holds and in each round of the
+reaper, so that a smaller inventory is noticed.
+""",
+    ),
     cfg.IntOpt(
         'default_expires_in',
         default=3600,

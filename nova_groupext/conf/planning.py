@@ -146,6 +146,25 @@ is held.
 """,
     ),
     cfg.IntOpt(
+        'snapshot_max_age',
+        default=60,
+        min=0,
+        help="""
+Maximum age in seconds of what a planner keeps of its last look at the cloud,
+if the cloud has at least 1,000 hosts. A later look starts from there and reads
+the providers that have changed. States of hosts may be as old as this, and
+capacity of deleted servers may be missing. Its plans are for all members, on
+hosts that Nova's filters accept at the time. Before a group is refused, and
+before members are left out, the whole cloud is read.
+
+0 reads the whole cloud for each plan.
+
+Related options:
+
+* ``planning_time_limit``
+""",
+    ),
+    cfg.IntOpt(
         'operation_lease',
         default=300,
         min=30,

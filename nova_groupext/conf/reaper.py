@@ -9,8 +9,9 @@ OPTS = [
         default=60,
         min=1,
         help="""
-Seconds between two rounds of a planner's reaper, which releases expired groups
-and finishes the operations that other processes have abandoned.
+Seconds between two rounds of the reaper, which releases expired groups and
+finishes the operations that other processes have abandoned. One planner runs
+it for all.
 """,
     ),
     cfg.IntOpt(

@@ -56,7 +56,7 @@ def exists(group: api_types.Group, command: str) -> str:
     return (
         f'Group {group.name} ({group.id}) exists and is {group.status}.\n'
         f'To continue:       {command} --resume {group.id}\n'
-        f'To deploy anew:    {_OPENSTACK} delete {group.id}, and delete its '
+        f'To redeploy:       {_OPENSTACK} delete {group.id}, and delete its '
         'servers; then repeat the command\n'
         'To deploy another: repeat the command with --name <name>'
     )

@@ -134,7 +134,8 @@ def _check_groups(node: Node, path: str = 'groups') -> None:
         if 'members' in group:
             raise Mismatch(
                 f'{where}: members are the servers that name the group; '
-                'the property "members" has what these do not tell'
+                'the property "members" is only for values that servers do '
+                'not define'
             )
         for key, type_, text in _TYPES:
             value = group.get(key)

@@ -88,8 +88,8 @@ class VRTGroup(resource.Resource):
         ),
         MEMBERS: properties.Schema(
             properties.Schema.MAP,
-            'What the servers do not tell of members, by path: min_count and '
-            'max_surge.',
+            'Values of members that servers do not define, by path: '
+            'min_count and max_surge.',
             update_allowed=True,
         ),
         RELATIONSHIPS: properties.Schema(
