@@ -276,6 +276,18 @@ class TestReplanning(revising.RevisingTestCase):
         )
         self.assertNotEqual(failed_on, self.planned_hosts(uuid)['a'])
 
+    def test_failed_member_is_held_where_it_failed_if_nowhere_else(self):
+        topology = {
+            'members': {'a': base.member(count=len(self.HOSTS))},
+            'policies': [APART],
+        }
+        uuid = self.hold_group(topology)['id']
+        hosts = self.planned_hosts(uuid)
+        self.fail(uuid, 'a-0')
+
+        self.assertEqual('HELD', self.replanned(uuid)['status'])
+        self.assertEqual(hosts, self.planned_hosts(uuid))
+
     def test_replan_of_a_released_group_holds_it(self):
         uuid = self.hold_group({'members': {'a': base.member(count=2)}})['id']
         self.act(uuid, 'release')

@@ -10,7 +10,8 @@ to commit it, and which errors leave the group undecided. The order is here:
  2. Look at the cloud, and at the group's own holds and servers. The first
     look may start from an old reading; then only a plan for all members
     counts, and only the first question is asked.
- 3. Exclude the hosts of failed members.
+ 3. Exclude the hosts that members are to leave, and avoid those where
+    members failed: they count only if there is no plan without them.
  4. Keep the newest plan of a group without holds while it is valid; else
  5. ask the solver the strategy's questions, until an answer suffices.
  6. Without a plan: if capacity has appeared, start again. Store the answer,
@@ -125,13 +126,9 @@ def _attempt(work, strategy, tools, excluded, reason=results.NO_SUCCESS):
     situation = strategy.look(work, tools, excluded)
     snapshot = situation.snapshot
     _exclude_hosts(work, situation, excluded)
-    answer = strategy.kept_answer(work, situation)
-    if answer is None and snapshot.is_old:
-        answer = _ask_early(work, strategy, tools, situation)
-        if answer is None:
-            return decisions.AGAIN
-    elif answer is None:
-        answer = _ask(work, strategy, tools, situation)
+    answer = _find_answer(work, strategy, tools, situation)
+    if answer is None:
+        return decisions.AGAIN
     if answer.status != VRTPlan.PLACED:
         gaps = _find_gaps(snapshot, answer, excluded)
         if reading_gaps.FREED_LATER in gaps:
@@ -155,16 +152,34 @@ def _attempt(work, strategy, tools, excluded, reason=results.NO_SUCCESS):
 
 
 def _exclude_hosts(work, situation, excluded):
-    """Exclude hosts for members that failed or are to be replaced there.
+    """Exclude the hosts that members are to leave.
 
     :param excluded: {(class name, host id)}, which grows
     """
     snapshot = situation.snapshot
-    for path, host in _failed_hosts(work, situation.group):
-        excluded |= snapshot.exclude(path, host)
     for path in situation.to_replace:
         for host in work.group.excluded_nodes[path]:
             excluded |= snapshot.exclude(path, host)
+
+
+def _find_answer(work, strategy, tools, situation):
+    """Return the kept or the solver's answer; None if the look was too old.
+
+    A host where a build failed is better than none.
+    """
+    snapshot = situation.snapshot
+    ask = _ask_early if snapshot.is_old else _ask
+    problem = snapshot.problem
+    for path, host in _failed_hosts(work, situation.group):
+        snapshot.exclude(path, host)
+    answer = strategy.kept_answer(work, situation)
+    if answer is None:
+        answer = ask(work, strategy, tools, situation)
+    has_avoided = snapshot.problem is not problem
+    if answer and answer.status != VRTPlan.PLACED and has_avoided:
+        snapshot.problem = problem
+        answer = ask(work, strategy, tools, situation)
+    return answer
 
 
 def _failed_hosts(work, group):
