@@ -1,6 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Updates of groups that hold nothing any more, or hold it for longer."""
+"""Stacks whose groups the API refuses now, or for good."""
 
+import functools
+import threading
+
+import fixtures
+
+from nova_groupext import exception
+from nova_groupext.api import groups
+from nova_groupext.conf import CONF
+from nova_groupext.scheduler.decide import decide
+from tests.functional import base as functional
 from tests.heat import base
 from tests.heat import hot
 
@@ -62,3 +72,47 @@ class TestHeldGroup(base.HeatTestCase):
         self.assertEqual('UPDATE_FAILED', status)
         self.assertIn('a is SHELVED: the flavor changes only while', reason)
         self.assertEqual({'a': 'SHELVED'}, self.statuses())
+
+
+class TestBusyProject(base.HeatTestCase):
+    """The project has as many groups in planning as it may."""
+
+    WAITING = 'waiting'
+
+    def setUp(self):
+        super().setUp()
+        CONF.set_override('max_planning_per_project', 1, 'vrt')
+        self.addCleanup(CONF.clear_override, 'max_planning_per_project', 'vrt')
+        self.go_on = threading.Event()
+        self.addCleanup(self.go_on.set)
+        self.refused = threading.Event()
+        self.wrap(decide, '_attempt', self.wait)
+        self.wrap(groups, 'check_planning_limit', self.note)
+
+    def wrap(self, module, name, wrapper):
+        usual = functools.partial(wrapper, getattr(module, name))
+        self.useFixture(fixtures.MockPatchObject(module, name, usual))
+
+    def wait(self, usual, work, *args):
+        if work.group.name == self.WAITING:
+            self.go_on.wait()
+        return usual(work, *args)
+
+    def note(self, usual, *args):
+        try:
+            usual(*args)
+        except exception.TooManyPlanned:
+            self.refused.set()
+            raise
+
+    def test_group_is_created_once_the_project_may_plan_it(self):
+        topology = {'members': {'a': functional.member()}}
+        other = self.post(name=self.WAITING, topology=topology, hold=False)
+        self.assertEqual(202, other.status_code, other.text)
+
+        self.start_stack({'group': hot.group(), 'a': hot.server('a')})
+        self.assertTrue(self.refused.wait(60))
+        self.go_on.set()
+
+        status, reason = self.wait_for_stack()
+        self.assertEqual('CREATE_COMPLETE', status, reason)

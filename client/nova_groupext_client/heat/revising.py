@@ -35,13 +35,15 @@ def has_failed(group: Any) -> bool:
 def may_retry(group: Any, attempts: int) -> bool:
     """Check whether a conflict with a group may end by itself.
 
-    :param group: VrtGroup of the SDK as it is now
+    :param group: VrtGroup of the SDK as it is now; None before there is one
     :param attempts: number of attempts until now
     """
-    return (
-        group.is_planning
-        or any(each['status'] in _CHANGING for each in group.members)
-        or attempts < _ATTEMPTS
+    return attempts < _ATTEMPTS or (
+        group is not None
+        and (
+            group.is_planning
+            or any(each['status'] in _CHANGING for each in group.members)
+        )
     )
 
 

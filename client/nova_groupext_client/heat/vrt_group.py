@@ -14,6 +14,7 @@ Step 3 is part of the check of Heat's convergence engine, so a stack of the
 legacy engine is refused.
 """
 
+import dataclasses
 import json
 
 from heat.common import exception
@@ -31,6 +32,15 @@ from nova_groupext_client.heat import revising
 
 # Key of the stored definition that was sent last.
 _SENT = 'sent'
+
+
+@dataclasses.dataclass
+class _Request:
+    """A definition to be sent, and how often that was tried."""
+
+    definition: dict
+    attempts: int = 0
+    is_sent: bool = False
 
 
 class VRTGroup(resource.Resource):
@@ -161,15 +171,40 @@ class VRTGroup(resource.Resource):
             deps += (self, self.stack[name])
 
     def handle_create(self):
-        described = self._describe(self.properties)
-        group = self.client().create_group(client_token=self.uuid, **described)
-        self.resource_id_set(group.id)
-        self._store(described)
+        return _Request(self._describe(self.properties))
 
-    def check_create_complete(self, _group):
+    def check_create_complete(self, request):
+        if not request.is_sent:
+            group = self._send(
+                *(request, None, self.client().create_group),
+                client_token=self.uuid,
+            )
+            if group is None:
+                return False
+            self.resource_id_set(group.id)
+            self._store(request.definition)
         group = self.client().get_group(self.resource_id)
         self._check(group)
         return group.status != 'PLANNING'
+
+    def _send(self, request, group, send, *args, **kwargs):
+        """Send a definition; return None if a conflict may end by itself.
+
+        Another revision, or a create, may be under way, or the project may
+        have too many groups in planning.
+
+        :param group: VrtGroup of the SDK; None before there is one
+        """
+        request.attempts += 1
+        try:
+            sent = send(*args, **request.definition, **kwargs)
+        except Exception as exc:
+            is_conflict = self.client_plugin().is_conflict(exc)
+            if is_conflict and revising.may_retry(group, request.attempts):
+                return None
+            raise
+        request.is_sent = True
+        return sent
 
     def _needs_update(self, after, before, after_props, before_props, *rest):
         if super()._needs_update(
@@ -191,30 +226,21 @@ class VRTGroup(resource.Resource):
             self.properties_schema, self.context
         )
         due = self._due or self._revision(self.properties)
-        return due and {'definition': due, 'is_sent': False, 'attempts': 0}
+        return due and _Request(due)
 
-    def check_update_complete(self, update):
-        if update is None:
+    def check_update_complete(self, request):
+        if request is None:
             return True
         client = self.client()
-        if not update['is_sent']:
-            group = client.get_group(self.resource_id)
-            update['attempts'] += 1
-            try:
-                client.update_group(group, **update['definition'])
-            except Exception as exc:
-                # Another revision, or a create, may be under way.
-                is_conflict = self.client_plugin().is_conflict(exc)
-                attempts = update['attempts']
-                if is_conflict and revising.may_retry(group, attempts):
-                    return False
-                raise
-            update['is_sent'] = True
         group = client.get_group(self.resource_id)
+        if not request.is_sent:
+            if not self._send(request, group, client.update_group, group):
+                return False
+            group = client.get_group(self.resource_id)
         if group.is_planning:
             return False
         self._check(group)
-        self._store(update['definition'])
+        self._store(request.definition)
         return True
 
     def handle_check(self):
