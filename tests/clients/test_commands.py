@@ -258,6 +258,7 @@ class TestCommands(base.ClientTestCase):
         self.check_refusal(told, group.id)
         self.assertIn('the group is unchanged', told)
         self.assertEqual(['HELD', 'HELD'], self.states(group.id))
+        self.done('vrt', 'group', 'set', group.id, '--name', 'b', '--wait')
 
         told = self.command_refusal(
             'vrt', 'group', 'set', group.id, '--relax', '7'

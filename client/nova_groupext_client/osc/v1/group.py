@@ -192,6 +192,8 @@ class SetGroup(command.GroupCommand):
             attributes |= command.given_options(parsed_args, 'generation')
             if parsed_args.keep_server:
                 attributes['keep_server'] = True
+            # Nothing else is planned; the last revision may have no plan.
+            parsed_args.wait &= 'topology' in attributes
             self.vrt.update_group(group, **attributes)
 
     def _relax(self, group, parsed_args):
