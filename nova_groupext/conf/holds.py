@@ -40,9 +40,9 @@ Whether Placement has one of the settings with which concurrent requests cannot
 overcommit a host; see the admin guide about Placement.
 
 A scheduler then redeems a hold without comparing its host's usages with the
-inventory first, which saves two requests for each server. Planners compare
-them all the same, after they have written holds and in each round of the
-reaper, so that a smaller inventory is noticed.
+inventory first, which saves two requests for each server. Planners still
+compare them, for hosts that others have changed, after they have written holds
+and in each round of the reaper, so that a smaller inventory is noticed.
 """,
     ),
     cfg.IntOpt(

@@ -55,7 +55,8 @@ be scheduled there. A round without such groups is one query.
 Whether to hold a member again on the same host when its server could not be
 built or was deleted, as long as its group has not expired.
 
-If false, the capacity is released, and the member becomes FAILED or RELEASED.
+If false, the capacity is released, and the member becomes FAILED, or TENTATIVE
+if its server was deleted.
 
 Related options:
 
@@ -73,11 +74,11 @@ The member is held on another host, as long as its group has not expired and
 the quota allows it, and another server can be created with the same hints.
 Failed attempts count too.
 
-With ``0`` a member stays FAILED until its owner replans the group, except for
-a member whose hold was lost during a swap of holds: it is replaced once in any
-case. With a larger value a member whose server could not be built is not held
-on its former host, even with ``rehold_after_server_end``, which then applies
-to deleted servers only.
+With ``0`` a member stays FAILED until its owner replans the group or creates
+the server again, except for a member whose hold was lost during a swap of
+holds: it is replaced once in any case. With a larger value a member whose
+server could not be built is not held on its former host, even with
+``rehold_after_server_end``, which then applies to deleted servers only.
 
 Related options:
 

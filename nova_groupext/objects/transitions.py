@@ -119,7 +119,7 @@ def end_member(
 ) -> None:
     """End a member without a hold, or whose hold its server owns.
 
-    :param status: FAILED or RELEASED
+    :param status: FAILED or TENTATIVE
     :raises: MemberStateConflict
     """
     change = member.status_change(status, fault=fault)

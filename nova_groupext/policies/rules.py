@@ -84,6 +84,11 @@ RULES = [
         'Show the hosts of members, and the cost and statistics of a plan',
         ('GET', f'{COLLECTION}/detail'),
         ('GET', GROUP),
+        ('GET', MEMBERS),
+        ('GET', f'{MEMBERS}/{{path}}'),
+        ('GET', f'{GROUP}/proposal'),
+        ('POST', COLLECTION),
+        ('PUT', GROUP),
     ),
     _member_rule(
         CREATE,
@@ -100,7 +105,11 @@ RULES = [
         'Use the policy type exclusive, which reserves whole hosts, racks or '
         'zones for one group',
         ('POST', COLLECTION),
+        ('PUT', GROUP),
+        ('POST', MEMBERS),
+        ('DELETE', f'{MEMBERS}/{{path}}'),
         ('POST', f'{ACTION} (hold)'),
+        ('POST', f'{ACTION} (replan)'),
     ),
     _member_rule(
         UPDATE,
@@ -161,5 +170,6 @@ RULES = [
         BOOT,
         'Create the servers of the held members of a VRT group',
         ('POST', f'{ACTION} (boot)'),
+        ('POST', f'{COLLECTION} (boot)'),
     ),
 ]

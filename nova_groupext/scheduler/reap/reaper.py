@@ -7,8 +7,9 @@ unknown state are skipped.
 
 1. Groups that expired release holds that were not redeemed; so do groups with
    holds older than the maximum lifetime.
-2. Overdue creates are finished; members that were placed for servers that do
-   not come are free again, or end.
+2. Overdue redeems are finished, and creates whose time is over are deleted;
+   members that were placed for servers that do not come are free again, or
+   end.
 3. Servers are followed: one that failed or was deleted ends its member. Holds
    on hosts out of service end.
 4. Holds are compared with Placement: two requests show which providers have
@@ -30,7 +31,8 @@ itself deletes the allocations of a deleted server. Each planner runs them, and
 leases of the groups share them out:
 
 10. Groups that wait to be planned, or that a planner has left, are served.
-11. Failed members are replaced, if the operator has enabled that.
+11. Failed members are replaced: once if a swap lost the hold, else if the
+    operator has enabled that.
 12. Free capacity, and holds that end, on exclusive hosts of groups become
     placeholder allocations.
 """

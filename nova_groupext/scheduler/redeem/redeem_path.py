@@ -16,8 +16,8 @@ Only a first boot with VRT hints gets here.
 =============  =====================================  ========================
 crash          left behind                            finished by
 =============  =====================================  ========================
-before 3       nothing of this request                nothing to finish; a
-                                                      planner finishes its swap
+before 3       nothing of this request, perhaps       the reaper; a planner
+               RELEASING holds                        finishes its swap
 after 3        REDEEMING; the hold or the server      any delivery of the same
                owns the capacity                      request, or the reaper:
                                                       4, 5
@@ -25,8 +25,9 @@ after 4        REDEEMING; the server owns it          the same: 5
 =============  =====================================  ========================
 
 Steps 3 to 5 are those of protocol/redeem.py. Every refusal is a NoValidHost
-with its reason. Before 3 it leaves the holds unchanged; after 3 the redeem
-only goes forward.
+with its reason. Before 3 it leaves the holds unchanged, except those that
+overcommit their host, which end, and those that a planner has swapped; after 3
+the redeem only goes forward.
 """
 
 import contextlib

@@ -25,8 +25,8 @@ after 2 to 4   RELEASED holds; the group or draft is  next owner of the lease:
 after 5        tombstones                             nothing to finish
 =============  =====================================  ========================
 
-All steps can be repeated. The planners look for RELEASING groups in each round
-and the reaper for RELEASING holds, so none is forgotten.
+All steps can be repeated. The reaper looks for RELEASING groups and holds in
+each round, so none is forgotten.
 """
 
 from nova_groupext import faultpoints
