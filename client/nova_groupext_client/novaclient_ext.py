@@ -13,6 +13,8 @@ from urllib import parse
 from novaclient import base
 
 _URL = '/os-vrt-groups'
+# Attributes that the API filters by, under the same names.
+_FILTERS = ('name', 'status')
 
 
 class VrtGroup(base.Resource):
@@ -53,6 +55,25 @@ class VrtGroupManager(base.ManagerWithFind):
             filters['marker'] = base.getid(marker)
         url = f'{_URL}/detail' if detailed else _URL
         return self._list(url, 'vrt_groups', filters=filters)
+
+    def findall(self, **attributes):
+        """Return the groups with these attributes, of all pages."""
+        known = {n: v for n, v in attributes.items() if n in _FILTERS}
+        found = page = self.list(search_opts=known)
+        while page:
+            page = self.list(search_opts=known, marker=page[-1])
+            found.extend(page)
+        return base.ListWithMeta(
+            [
+                group
+                for group in found
+                if all(
+                    getattr(group, name, None) == value
+                    for name, value in attributes.items()
+                )
+            ],
+            None,
+        )
 
     def get(self, group):
         """Return the current VrtGroup."""

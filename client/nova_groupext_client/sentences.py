@@ -20,11 +20,15 @@ _DEFAULT_REASONS = {
 
 
 def explain_failure(
-    group: api_types.Group, source: str = '--definition|--template FILE'
+    group: api_types.Group,
+    source: str = '--definition|--template FILE',
+    *,
+    can_relax: bool = True,
 ) -> str | None:
     """Explain why a group, or its revision, has no plan and what would help.
 
     :param source: options of ``group set`` that name a new definition
+    :param can_relax: whether the group may differ from its template
     :returns: text of one or more lines; None if planning has not failed
     """
     name = f'{group.name} ({group.id})'
@@ -35,14 +39,14 @@ def explain_failure(
             f'To retry:      {_GROUP} hold {group.id} --wait',
             f'To delete it:  {_GROUP} delete {group.id}',
             f'To change it:  {_GROUP} set {group.id} --wait {source}',
-            *_relax_command(group.id, group.refusal),
+            *_relax_command(group.id, can_relax and group.refusal),
         ]
     elif group.revision and group.revision['status'] in _DEFAULT_REASONS:
         lines = [
             f'The revision of group {name} has no plan; the group is '
             'unchanged.',
             *format_revision(group.revision),
-            *_relax_command(group.id, group.revision['refusal']),
+            *_relax_command(group.id, can_relax and group.revision['refusal']),
         ]
     else:
         return None

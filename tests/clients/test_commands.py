@@ -247,6 +247,12 @@ class TestCommands(base.ClientTestCase):
         self.assertIn('HELD', held)
         self.assertIn('TENTATIVE', held)
 
+    def test_file_with_a_boot_changes_a_group(self):
+        group = self.hold_group()
+        file = self.definition(topology=base.topology(1), boot={})
+
+        self.done('vrt', 'group', 'set', group.id, '--definition', file)
+
     def test_refused_revision_leaves_the_group_unchanged(self):
         group = self.hold_group()
         file = self.definition(topology=base.topology(50))

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """novaclient with the extension for groups."""
 
+import fixtures
 from novaclient import client
 from novaclient import exceptions
 
+from nova_groupext.api import vrt_groups
 from tests.clients import base
 
 
@@ -59,6 +61,25 @@ class TestNovaclient(base.ClientTestCase):
 
         active = self.wait(group.id, 'ACTIVE')
         self.assertEqual(1, active.boot['missing'])
+
+    def test_groups_of_all_pages_are_found(self):
+        self.useFixture(
+            fixtures.MockPatchObject(vrt_groups, 'PAGE_MEMBERS', 1)
+        )
+        first, second = (self.create_group(hold=False) for _number in range(2))
+        self.wait(first)
+        self.wait(second)
+
+        found = self.groups.findall(status='PLANNED')
+
+        self.assertLessEqual(
+            {first.id, second.id}, {each.id for each in found}
+        )
+        self.assertEqual(
+            second.id, self.groups.find(created_at=second.created_at).id
+        )
+        with self.assertRaises(exceptions.NotFound):
+            self.groups.find(name=first.name, status='HELD')
 
     def test_lists_and_capabilities_are_read(self):
         group = self.create_group(hold=False)

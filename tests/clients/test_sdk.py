@@ -6,11 +6,13 @@ import re
 import textwrap
 
 import fixtures
+from keystoneauth1 import exceptions as ksa_exceptions
 from openstack import connection
 from openstack import exceptions
 from openstack.config import loader
 
 from nova_groupext.cloud import accounts
+from nova_groupext_client import passing_errors
 from nova_groupext_client import sdk
 from nova_groupext_client.sdk import vrt_group
 from nova_groupext_client.sdk import vrt_member
@@ -117,6 +119,42 @@ class TestProxy(base.ClientTestCase):
             self.vrt.delete_group(group, ignore_missing=False)
         with self.assertRaises(exceptions.NotFoundException):
             self.vrt.get_group(group.id)
+
+    def test_wait_goes_on_while_the_cloud_does_not_answer(self):
+        group = self.create_group(hold=False)
+        errors = [
+            exceptions.HttpException('', http_status=503),
+            ksa_exceptions.ConnectFailure(),
+        ]
+        get = type(self.vrt).get_group
+
+        def fail_or_get(*args):
+            if errors:
+                raise errors.pop()
+            return get(*args)
+
+        with fixtures.MockPatchObject(
+            type(self.vrt), 'get_group', fail_or_get
+        ):
+            self.assertEqual('PLANNED', self.wait(group).status)
+        self.assertEqual([], errors)
+
+    def test_errors_that_last_end_the_wait(self):
+        group = self.create_group(hold=False)
+        for error in (
+            exceptions.HttpException('', http_status=500),
+            exceptions.HttpException('', http_status=503),
+        ):
+            with (
+                fixtures.MockPatchObject(
+                    type(self.vrt), 'get_group', side_effect=error
+                ),
+                fixtures.MockPatchObject(
+                    *(passing_errors.retried, '__defaults__', (0,))
+                ),
+                self.assertRaises(exceptions.HttpException),
+            ):
+                self.wait(group)
 
     def test_what_if_is_held_later(self):
         group = self.wait(self.create_group(hold=False))
@@ -259,6 +297,10 @@ class TestProxy(base.ClientTestCase):
             self.assertEqual(name, self.vrt.get_member(group, name).path)
         with self.assertRaises(exceptions.NotFoundException):
             self.vrt.get_member(group, 'nobody')
+        self.wait(group)
+        self.vrt.delete_member(group, self.vrt.get_member(group, 'ä ö'))
+        with self.assertRaises(exceptions.NotFoundException):
+            self.vrt.get_member(group, 'ä ö')
 
     def test_only_admins_see_hosts(self):
         group = self.hold_group()

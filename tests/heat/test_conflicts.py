@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stacks whose groups the API refuses now, or for good."""
 
-import functools
 import threading
 
 import fixtures
+import webob.exc
 
 from nova_groupext import exception
 from nova_groupext.api import groups
+from nova_groupext.api import vrt_groups
 from nova_groupext.conf import CONF
 from nova_groupext.scheduler.decide import decide
 from tests.functional import base as functional
@@ -70,12 +71,12 @@ class TestHeldGroup(base.HeatTestCase):
         )
 
         self.assertEqual('UPDATE_FAILED', status)
-        self.assertIn('a is SHELVED: the flavor changes only while', reason)
+        self.assertIn('a is SHELVED: a flavor can be changed only for', reason)
         self.assertEqual({'a': 'SHELVED'}, self.statuses())
 
 
-class TestBusyProject(base.HeatTestCase):
-    """The project has as many groups in planning as it may."""
+class TestTroubles(base.HeatTestCase):
+    """The project has as many groups in planning as it may, or no answer."""
 
     WAITING = 'waiting'
 
@@ -90,8 +91,12 @@ class TestBusyProject(base.HeatTestCase):
         self.wrap(groups, 'check_planning_limit', self.note)
 
     def wrap(self, module, name, wrapper):
-        usual = functools.partial(wrapper, getattr(module, name))
-        self.useFixture(fixtures.MockPatchObject(module, name, usual))
+        usual = getattr(module, name)
+
+        def call(*args):
+            return wrapper(usual, *args)
+
+        self.useFixture(fixtures.MockPatchObject(module, name, call))
 
     def wait(self, usual, work, *args):
         if work.group.name == self.WAITING:
@@ -116,3 +121,18 @@ class TestBusyProject(base.HeatTestCase):
 
         status, reason = self.wait_for_stack()
         self.assertEqual('CREATE_COMPLETE', status, reason)
+
+    def test_group_is_created_although_the_cloud_does_not_answer(self):
+        """The answer to the creation is lost, and a poll has none."""
+        errors = 2 * [webob.exc.HTTPServiceUnavailable]
+
+        def fail_first(usual, *args):
+            if errors:
+                raise errors.pop()
+            return usual(*args)
+
+        self.wrap(vrt_groups.VRTGroupController, '_detail', fail_first)
+
+        self.check_created({'group': hot.group(), 'a': hot.server('a')}, 'a')
+        self.assertEqual([], errors)
+        self.assertEqual(1, len(self.all_groups()))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Creating, updating and deleting stacks with a group."""
 
+from nova_groupext.conf import CONF
 from tests.heat import base
 from tests.heat import hot
 
@@ -59,6 +60,13 @@ class TestCreate(base.HeatTestCase):
         self.assertIn('anti-affinity', reason[:255])
         self.assertEqual(4, len(self.servers()))
         self.assertEqual(['ACTIVE'] * 4, [*self.statuses().values()])
+
+    def test_group_expires_at_the_latest_when_the_cloud_allows_it(self):
+        self.check_created(
+            {'group': hot.group(), 'a': hot.server('a')},
+            'a',
+            timeout_mins=CONF.vrt.max_expires_in // 60 + 1,
+        )
 
     def test_group_without_servers_is_invalid(self):
         text = self.invalid({'group': hot.group()})

@@ -296,6 +296,8 @@ class TestDeploy(deploying.DeployTestCase):
         [group] = self.vrt.groups()
         self.assertIn(f'openstack vrt group hold {group.id}', told)
         self.assertIn(f'openstack vrt group delete {group.id}', told)
+        # The group would differ from the template then.
+        self.assertNotIn('--relax', told)
 
         file = self.file()
         for way in ('vrt group set .* FILE', 'vrt deploy FILE .*'):

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Resumed deployments of groups that change concurrently."""
 
+import threading
+
 import fixtures
 
+from nova_groupext.scheduler.decide import decide
 from nova_groupext_client import template
 from tests.clients import base
 from tests.later import deploying
@@ -85,6 +88,30 @@ class TestResuming(deploying.DeployTestCase):
         self.assertEqual(
             {'db': 'active', WEB: 'active'},
             self.states_after(loaded, made.group),
+        )
+
+    def test_plan_that_is_under_way_is_waited_for(self):
+        loaded = self.load(webs=1)
+        with self.create_deployment(loaded) as made:
+            made.describe(name=loaded.name, expires_in=1)
+        self.wait(made.group, 'RELEASED')
+        go_on = threading.Event()
+        attempt = decide._attempt
+
+        def wait_and_attempt(*args):
+            go_on.wait()
+            return attempt(*args)
+
+        self.useFixture(
+            fixtures.MockPatchObject(decide, '_attempt', wait_and_attempt)
+        )
+        self.vrt.replan_group(made.group)
+        group = self.vrt.get_group(made.group.id)
+        self.assertTrue(group.is_planning)
+        threading.Timer(1, go_on.set).start()
+
+        self.assertEqual(
+            {'db': 'active', WEB: 'active'}, self.states_after(loaded, group)
         )
 
     def test_server_beyond_the_definition_stays(self):

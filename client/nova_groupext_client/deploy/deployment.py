@@ -4,6 +4,7 @@
 from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
+import functools
 import time
 import typing
 import uuid
@@ -12,6 +13,7 @@ from keystoneauth1 import exceptions as ksa_exceptions
 from openstack import exceptions
 
 from nova_groupext_client import api_types
+from nova_groupext_client import passing_errors
 from nova_groupext_client.deploy import member_states
 from nova_groupext_client.deploy import names
 from nova_groupext_client.deploy import servers
@@ -52,8 +54,9 @@ ERRORS = (
 # Maximum time without a successful status request for any server.
 _STATUS_TIMEOUT_SECONDS = 60
 _MAX_CREATE_ATTEMPTS = 2
-# A member may become a server after it is read and before it is released.
-_MAX_RELEASE_ATTEMPTS = 3
+# A member may become a server after it is read and before it is released, and
+# nothing is released while a revision is put in force.
+_MAX_RELEASE_ATTEMPTS = 30
 
 
 class NotPlanned(Exception):
@@ -135,7 +138,9 @@ class Deployment:
         self._set_group(group)
         if group.status in _NOT_HELD:
             self._threads.call(self._vrt.hold_group, group)
-        elif any(map(member_states.has_lost_hold, group.members)):
+        elif not group.is_planning and any(
+            map(member_states.has_lost_hold, group.members)
+        ):
             self._threads.call(self._vrt.replan_group, group)
         self._wait_for_plan()
 
@@ -155,13 +160,18 @@ class Deployment:
     def create(self) -> None:
         """Create the servers of all held members, and wait for them.
 
-        Also of members whose servers were deleted: creates place those again.
+        Also of members whose servers were deleted, or failed in an earlier
+        run: creates place those again.
         """
         self._find_servers()
         self._last_status_at = time.monotonic()
+        earlier = self._members_in(_State.BUILDING)
         for _done in self._check_servers():
             # Silently: the servers of an earlier run may all be active.
             pass
+        for member in earlier:
+            if member.state is _State.FAILED:
+                member.state = _State.NOT_HELD
         self._show_progress()
         for _done in self._threads.call_for_each(
             self._create, self._members_in(_State.HELD, _State.NOT_HELD)
@@ -234,12 +244,32 @@ class Deployment:
 
     def _create(self, member: member_states.Member) -> None:
         try:
-            member.server_id = self._servers.create(
-                self._group_id, member.path, self._arguments[member.path]
-            )
+            member.server_id = self._create_server(member.path)
             member.state, member.fault = _State.BUILDING, None
         except ERRORS as exc:
+            if passing_errors.is_passing(exc):
+                # Nova has not refused the server: the member stays held.
+                raise
             self._fail(member, getattr(exc, 'details', None) or str(exc))
+
+    def _create_server(self, path: str) -> str:
+        """Create the server of a member, as soon as Nova answers."""
+        create = functools.partial(
+            self._servers.create, self._group_id, path, self._arguments[path]
+        )
+        try:
+            return create()
+        except ERRORS as exc:
+            if not passing_errors.is_passing(exc):
+                raise
+
+        def find_or_create() -> str:
+            # The server may exist: perhaps only the response was lost.
+            found = self._servers.find_by_group(self._group_id).get(path)
+            return found or create()
+
+        time.sleep(self._interval)
+        return passing_errors.retried(find_or_create, self._interval)
 
     def _check_servers(self) -> Iterator[None]:
         """Yield once for each building member, after its server was read."""
@@ -283,6 +313,7 @@ class Deployment:
             except exceptions.ConflictException:
                 if not attempts_left:
                     raise
+                time.sleep(self._interval)
 
     @staticmethod
     def _fail(member: member_states.Member, fault: str) -> None:

@@ -86,7 +86,9 @@ def partial(
 
 def not_held(group: api_types.Group) -> str:
     """Return the reason why a group to be deployed is not held."""
-    explanation = sentences.explain_failure(group, '--template FILE')
+    explanation = sentences.explain_failure(
+        group, '--template FILE', can_relax=False
+    )
     if explanation is not None:
         return (
             f'{explanation}\n'

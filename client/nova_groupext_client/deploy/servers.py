@@ -20,6 +20,14 @@ if typing.TYPE_CHECKING:
 # From 2.100 on Nova shows the scheduler hints of a server.
 _MICROVERSION = '2.100'
 
+# Beside further devices Nova takes no root disk from the image by itself.
+_ROOT_DISK = {
+    'source_type': 'image',
+    'destination_type': 'local',
+    'boot_index': 0,
+    'delete_on_termination': True,
+}
+
 
 #: Body of POST /servers.
 Body = typing.TypedDict(
@@ -114,10 +122,13 @@ class Servers:
                 {'name': name} for name in arguments['security_groups']
             ]
         if 'block_device_mapping_v2' in arguments:
-            server['block_device_mapping_v2'] = [
+            devices_ = [
                 self._device(each)
                 for each in arguments['block_device_mapping_v2']
             ]
+            if image and devices_:
+                devices_.insert(0, {**_ROOT_DISK, 'uuid': server['imageRef']})
+            server['block_device_mapping_v2'] = devices_
         return {'server': server, 'os:scheduler_hints': scheduler_hints}
 
     def get_status(self, server_id: str) -> Status:

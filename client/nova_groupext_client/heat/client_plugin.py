@@ -48,6 +48,10 @@ class VRTClientPlugin(client_plugin.ClientPlugin):
             return f'the groups of the cloud lack {", ".join(sorted(missing))}'
         return None
 
+    def limits(self):
+        """Return the limits of the cloud."""
+        return self._capabilities.limits
+
     def check_scope(self, name):
         """Check that the cloud has a scope.
 

@@ -25,11 +25,15 @@ def describe(resource, props, *, group=None, is_final=True):
     return {
         'name': props[resource.NAME] or resource.physical_resource_name(),
         'description': props[resource.DESCRIPTION] or '',
-        'expires_in': (
-            props[resource.EXPIRES_IN] or resource.stack.timeout_secs()
-        ),
+        'expires_in': props[resource.EXPIRES_IN] or _default_expiry(resource),
         'topology': _topology(resource, props, group, is_final),
     }
+
+
+def _default_expiry(resource):
+    """Return the stack's timeout, or what the cloud allows if that is less."""
+    longest = resource.client_plugin().limits()['max_expires_in']
+    return min(resource.stack.timeout_secs(), longest)
 
 
 def _topology(resource, props, group, is_final):

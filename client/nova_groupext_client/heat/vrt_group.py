@@ -14,8 +14,11 @@ Step 3 is part of the check of Heat's convergence engine, so a stack of the
 legacy engine is refused.
 """
 
+import base64
 import dataclasses
+import functools
 import json
+import zlib
 
 from heat.common import exception
 from heat.engine import attributes
@@ -24,13 +27,15 @@ from heat.engine import properties
 from heat.engine import resource
 from oslo_config import cfg
 
+from nova_groupext_client import passing_errors
 from nova_groupext_client.heat import client_plugin
 from nova_groupext_client.heat import definition
 from nova_groupext_client.heat import failures
 from nova_groupext_client.heat import requirements
 from nova_groupext_client.heat import revising
 
-# Key of the stored definition that was sent last.
+# Key of the stored definition that was sent last. Heat stores 64 KiB, so it is
+# compressed.
 _SENT = 'sent'
 
 
@@ -41,6 +46,21 @@ class _Request:
     definition: dict
     attempts: int = 0
     is_sent: bool = False
+
+
+def _once_answered(check):
+    """Let Heat repeat a check as long as the cloud does not answer it."""
+
+    @functools.wraps(check)
+    def checked(self, request):
+        try:
+            return check(self, request)
+        except Exception as exc:
+            if passing_errors.is_passing(exc):
+                return False
+            raise
+
+    return checked
 
 
 class VRTGroup(resource.Resource):
@@ -173,6 +193,7 @@ class VRTGroup(resource.Resource):
     def handle_create(self):
         return _Request(self._describe(self.properties))
 
+    @_once_answered
     def check_create_complete(self, request):
         if not request.is_sent:
             group = self._send(
@@ -228,6 +249,7 @@ class VRTGroup(resource.Resource):
         due = self._due or self._revision(self.properties)
         return due and _Request(due)
 
+    @_once_answered
     def check_update_complete(self, request):
         if request is None:
             return True
@@ -299,12 +321,13 @@ class VRTGroup(resource.Resource):
         return described if is_due else None
 
     def _store(self, described):
-        self.data_set(_SENT, json.dumps(described))
+        packed = zlib.compress(json.dumps(described).encode())
+        self.data_set(_SENT, base64.b64encode(packed).decode())
 
     def _sent(self):
         """Return the definition that was accepted last, or None."""
         sent = self.data().get(_SENT)
-        return sent and json.loads(sent)
+        return sent and json.loads(zlib.decompress(base64.b64decode(sent)))
 
     def _describe(self, props, **known):
         """Return the group's attributes in the form of the API."""

@@ -51,13 +51,17 @@ def add_options(
 
 @contextlib.contextmanager
 def read_attributes(
-    parsed_args: argparse.Namespace, conn: connection.Connection
+    parsed_args: argparse.Namespace,
+    conn: connection.Connection,
+    present_name: str | None = None,
 ) -> Iterator[api_types.Attributes]:
     """Yield the attributes of a VrtGroup that a file defines, perhaps none.
 
     A 400 of the cloud in the block is reported by line and column of the
     file where its message names a part of the file.
 
+    :param present_name: name of the group that is changed: a template may
+        refer to it as the name of the stack
     :raises: CommandError for a file that cannot be read or is invalid
     """
     if parsed_args.template is None:
@@ -70,7 +74,9 @@ def read_attributes(
         ]
         read = _read_definition(parsed_args.definition, overridden)
     else:
-        read = _read_template(parsed_args, conn)
+        read = _read_template(
+            parsed_args, conn, parsed_args.name or present_name
+        )
     with read as attributes:
         yield attributes
 
@@ -107,12 +113,14 @@ def _read_definition(
 
 @contextlib.contextmanager
 def _read_template(
-    parsed_args: argparse.Namespace, conn: connection.Connection
+    parsed_args: argparse.Namespace,
+    conn: connection.Connection,
+    name: str | None,
 ) -> Iterator[api_types.Attributes]:
     from nova_groupext_client.deploy import names
 
     template = templates.load(
-        parsed_args.template, parsed_args.parameters, parsed_args.name
+        parsed_args.template, parsed_args.parameters, name
     )
     with templates.errors_located(parsed_args.template, template):
         topology = names.with_ids(template.definition, names.Names(conn))

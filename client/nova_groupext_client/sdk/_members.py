@@ -95,4 +95,6 @@ def id_of(value):
 
 def _in_url(path):
     """Return a path, or the path of a VrtMember, quoted for a URL."""
-    return parse.quote(id_of(path))
+    is_member = isinstance(path, vrt_member.VrtMember)
+    # The id of a member that was read by its path is quoted already.
+    return parse.quote(path.path if is_member else path)

@@ -9,6 +9,7 @@ import typing
 from openstack import exceptions
 
 from nova_groupext_client import api_types
+from nova_groupext_client import passing_errors
 from nova_groupext_client import sentences
 
 _Polled = typing.TypeVar('_Polled')
@@ -23,13 +24,19 @@ def poll(
 ) -> _Polled:
     """Call ``read`` until ``is_over`` is true for its result; return that.
 
+    While the cloud does not answer, the wait goes on, though not for ever.
+
     :param failure: returns the text of a timeout for the last result
     :param interval: seconds between calls
     :param wait: timeout in seconds, None for none
     :raises: ResourceTimeout
     """
     deadline = None if wait is None else time.monotonic() + wait
-    while not is_over(result := read()):
+
+    def read_once() -> _Polled:
+        return passing_errors.retried(read, interval)
+
+    while not is_over(result := read_once()):
         if deadline is not None and time.monotonic() >= deadline:
             raise exceptions.ResourceTimeout(
                 f'{failure(result)} after {wait} seconds'

@@ -179,9 +179,9 @@ class SetGroup(command.GroupCommand):
             self._relax(group, parsed_args)
             return
         with definition.read_attributes(
-            parsed_args, self.app.client_manager.sdk_connection
+            parsed_args, self.app.client_manager.sdk_connection, group.name
         ) as attributes:
-            attributes = _drop(attributes, 'hold', 'client_token')
+            attributes = _drop(attributes, 'hold', 'client_token', 'boot')
             if parsed_args.template:
                 attributes.pop('name')
             attributes |= command.given_options(
