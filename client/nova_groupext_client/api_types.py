@@ -87,7 +87,10 @@ class Refusal(typing.TypedDict):
 
 
 class Revision(typing.TypedDict):
+    """A draft of a group; ``origin`` is request, create or replacement."""
+
     status: str
+    origin: str
     topology: Topology
     fault: Fault | None
     refusal: Refusal | None

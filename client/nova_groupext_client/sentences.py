@@ -41,12 +41,14 @@ def explain_failure(
             f'To change it:  {_GROUP} set {group.id} --wait {source}',
             *_relax_command(group.id, can_relax and group.refusal),
         ]
-    elif group.revision and group.revision['status'] in _DEFAULT_REASONS:
+    elif (revision := requested_revision(group)) and revision[
+        'status'
+    ] in _DEFAULT_REASONS:
         lines = [
             f'The revision of group {name} has no plan; the group is '
             'unchanged.',
-            *format_revision(group.revision),
-            *_relax_command(group.id, can_relax and group.revision['refusal']),
+            *format_revision(revision),
+            *_relax_command(group.id, can_relax and revision['refusal']),
         ]
     else:
         return None
@@ -61,11 +63,17 @@ def failure_reasons(group: api_types.Group) -> list[str]:
     return [*_failure_reasons(group.status, group.fault, group.refusal)]
 
 
+def requested_revision(group: api_types.Group) -> api_types.Revision | None:
+    """Return the revision that a tenant has asked for, not a planner's."""
+    revision = group.revision
+    return revision if revision and revision['origin'] == 'request' else None
+
+
 def format_revision(revision: api_types.Revision) -> list[str]:
     """Describe the status of a revision, and the reasons if it failed."""
-    status = revision['status']
+    status, origin = revision['status'], revision['origin']
     return [
-        status,
+        status if origin == 'request' else f'{status}, for a {origin}',
         *_failure_reasons(status, revision['fault'], revision['refusal']),
     ]
 

@@ -3,13 +3,15 @@
 
 A revision is stored as a group of its own, the *draft*, which tenants do not
 see. The planner plans and holds it while the group stays unchanged. A refused
-draft stays, to show the reason, until the next one is stored.
+draft stays, to show the reason, until the next one is stored; that of a tenant
+until the tenant's next one.
 
 A draft's members name the servers that they adopt. Servers that a revision
 drops but keeps running are the draft's when it is deleted.
 """
 
 from collections.abc import Callable
+import contextlib
 
 from nova.context import RequestContext
 
@@ -95,12 +97,14 @@ def _keep_refusals(context: RequestContext, group: VRTGroup) -> None:
 def _replace_draft(
     context: RequestContext, group: VRTGroup, draft: VRTGroup
 ) -> None:
-    """Insert a draft, and delete an earlier one that is not PLANNING.
+    """Insert a draft, and delete earlier ones that are not PLANNING.
 
     Also one that places members for creates is deleted, unless its swap has
-    begun: planners decide the creates again after the new draft.
+    begun: planners decide the creates again after the new draft. What a tenant
+    has asked for is not hidden by what planners do.
     """
-    for old in VRTGroup.drafts_by_group(context, [group.id]).values():
+    earlier = VRTGroup.drafts_of(context, [group.id])
+    for old in earlier:
         is_planning = old.status == states.Group.PLANNING
         if is_planning and old.is_for_creates and old.is_binding:
             raise exception.GroupGrowing(group=group.uuid)
@@ -109,9 +113,13 @@ def _replace_draft(
                 'an earlier revision is still being planned; retry when '
                 'planning has ended'
             )
-        old.mark_deleted(context)
     draft.revises_id = group.id
     draft.create(context)
+    for old in earlier:
+        if draft.is_requested or not old.is_requested:
+            # A planner may have deleted it meanwhile.
+            with contextlib.suppress(exception.GroupNotFound):
+                old.mark_deleted(context)
 
 
 def replace_definition(
@@ -158,7 +166,7 @@ def servers_to_adopt(draft: VRTGroup) -> dict[Path, str]:
 
 def replaceable_statuses(draft: VRTGroup) -> tuple[states.Member, ...]:
     """Return the states from which a draft's members may become HELD."""
-    if draft.excluded_nodes is not None:
+    if not draft.is_requested:
         return (states.Member.TENTATIVE, *states.MEMBER_REPLACEABLE)
     return tuple(s for s in states.Member if s not in states.MEMBER_HAS_SERVER)
 

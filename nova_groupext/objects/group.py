@@ -57,6 +57,20 @@ class VRTGroup(
         relationships=fields.ListOfObjectsField('VRTRelationship'),
     )
 
+    @property
+    def origin(self) -> states.Origin:
+        """Why a draft was made."""
+        if self.is_for_creates:
+            return states.Origin.CREATE
+        if self.excluded_nodes is not None:
+            return states.Origin.REPLACEMENT
+        return states.Origin.REQUEST
+
+    @property
+    def is_requested(self) -> bool:
+        """True if a tenant, not a planner, has made a draft."""
+        return self.origin == states.Origin.REQUEST
+
     def create(self, context: RequestContext) -> None:
         """Insert the group with all its parts, in state PLANNING.
 

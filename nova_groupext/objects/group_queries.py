@@ -135,13 +135,32 @@ class GroupQueries(base.VRTObject):
     ) -> dict[int, Self]:
         """Return {group id: its draft} of the groups that have one.
 
+        Of several it is the one in PLANNING, else that of a tenant.
+
+        :param for_views: True to read only what a view needs
+        """
+        drafts = cls.drafts_of(context, group_ids, for_views=for_views)
+        return {
+            draft.revises_id: draft
+            for draft in sorted(drafts, key=_is_in_front)
+        }
+
+    @classmethod
+    def drafts_of(
+        cls,
+        context: RequestContext,
+        group_ids: Collection[int],
+        *,
+        for_views: bool = False,
+    ) -> Sequence[Self]:
+        """Return all drafts of some groups, the oldest first.
+
         :param for_views: True to read only what a view needs
         """
         deferred = _NOT_IN_VIEWS if for_views else ()
-        drafts = cls._list(
+        return cls._list(
             context, *_are_drafts_of(group_ids), deferred=deferred
         )
-        return {draft.revises_id: draft for draft in drafts}
 
     @classmethod
     def list_for_views(
@@ -192,6 +211,11 @@ class GroupQueries(base.VRTObject):
                 break
             first.append(group)
         return first
+
+
+def _is_in_front(draft: 'VRTGroup') -> tuple[bool, bool]:
+    """Return a key by which the draft that counts comes last."""
+    return draft.status == states.Group.PLANNING, draft.is_requested
 
 
 def _are_drafts_of(group_ids: Collection[int]) -> tuple[Condition, ...]:

@@ -115,7 +115,7 @@ def _exchange_definitions(
     definitions.exchange(context, group, draft)
     definitions.assign_to_group(context, models.Plan, [plan.id], group)
     _set_group_held(context, group)
-    if draft.excluded_nodes is None:
+    if draft.is_requested:
         _extend_lifetime(context, group)
 
 
@@ -187,10 +187,10 @@ def _may_revise(
 ) -> bool:
     """Check whether a group has holds, or is unchanged and gets its first.
 
-    A replacement (excluded_nodes) needs a replaceable group instead.
+    That of a planner needs a replaceable group instead.
     """
     row = VRTGroup.find_by_id(context, group.id)
-    if draft.excluded_nodes is not None:
+    if not draft.is_requested:
         return row.status in states.GROUP_REPLACEABLE
     is_same = (row.status, row.generation) == (group.status, group.generation)
     return row.status in states.GROUP_WITH_HOLDS or (

@@ -68,6 +68,14 @@ GROUP_WITHOUT_HOLDS = (
 )
 
 
+class Origin(enum.StrEnum):
+    """Why a draft was made: a PUT, a create, or a member to be replaced."""
+
+    REQUEST = enum.auto()
+    CREATE = enum.auto()
+    REPLACEMENT = enum.auto()
+
+
 class Create(enum.StrEnum):
     """Status of a create that waits for a planner."""
 

@@ -84,11 +84,15 @@ class TestIsDue(base.BaseTestCase):
     def test_refused_definition_is_sent_again(self):
         for present in (
             {'status': 'REFUSED'},
-            {'revision': {'status': 'REFUSED'}},
-            {'revision': {'status': 'UNDECIDED'}},
+            {'revision': revision('REFUSED')},
+            {'revision': revision('UNDECIDED')},
         ):
             with self.subTest(present):
                 self.assertTrue(self.is_due(**present))
+
+    def test_what_a_planner_was_refused_is_not_sent_again(self):
+        for origin in ('create', 'replacement'):
+            self.assertFalse(self.is_due(revision=revision('REFUSED', origin)))
 
     def test_members_that_lost_their_place_are_held_again(self):
         for status in ('TENTATIVE', 'FAILED', 'RELEASED'):
@@ -99,6 +103,10 @@ class TestIsDue(base.BaseTestCase):
         placed = [member('HELD'), member('ACTIVE'), member('SHELVED')]
 
         self.assertFalse(self.is_due(members=placed))
+
+
+def revision(status, origin='request'):
+    return {'status': status, 'origin': origin}
 
 
 class TestMayRetry(base.BaseTestCase):

@@ -17,8 +17,9 @@ def explain(group: Any) -> str:
     :param group: VrtGroup of the SDK
     :returns: what conflicts and the best relaxation, then all that is known
     """
-    failed: Any = group.revision or {
+    failed: Any = sentences.requested_revision(group) or {
         'status': group.status,
+        'origin': 'request',
         'fault': group.fault,
         'refusal': group.refusal,
     }

@@ -6,6 +6,7 @@ Nothing here knows Heat.
 
 from typing import Any
 
+from nova_groupext_client import sentences
 from nova_groupext_client.sdk import _proxy
 
 Node = dict[str, Any]
@@ -26,10 +27,13 @@ _ATTEMPTS = 30
 def has_failed(group: Any) -> bool:
     """Check whether a group, or its last revision, was not planned.
 
+    What planners try, for a create or to replace a member, does not count.
+
     :param group: VrtGroup of the SDK
     """
-    revision = group.revision or {}
-    return revision.get('status', group.status) in _proxy.FAILURES
+    revision = sentences.requested_revision(group)
+    status = revision['status'] if revision else group.status
+    return status in _proxy.FAILURES
 
 
 def may_retry(group: Any, attempts: int) -> bool:

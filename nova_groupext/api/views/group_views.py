@@ -179,7 +179,7 @@ def _answer(plan):
 
 def _paths_to_hold_again(group, draft):
     """Return the paths of RELEASED members that the draft would hold."""
-    if not draft.hold_when_planned or draft.excluded_nodes is not None:
+    if not draft.hold_when_planned or not draft.is_requested:
         return []
     drafted = {member.path for member in draft.members}
     return [
@@ -193,6 +193,7 @@ def _revision(group, draft, plan, may_see_hosts):
     """Return the pending revision of a group and its fault or refusal."""
     return {
         'status': draft.status,
+        'origin': draft.origin,
         'name': draft.name,
         'description': draft.description,
         'created_at': _time(draft.created_at),

@@ -48,7 +48,7 @@ class Work:
     @property
     def is_replacement(self):
         """True if a planner, not the tenant, has made the draft."""
-        return self.group.excluded_nodes is not None
+        return not self.group.is_requested
 
 
 def _pause(attempt):

@@ -122,6 +122,44 @@ class TestDraft(base.HeldGroupTestCase):
             is_binding=True,
         )
 
+    def shown(self):
+        """Return the uuid of the draft that counts."""
+        by_group = objects.VRTGroup.drafts_by_group
+        [draft] = by_group(self.context, [self.group.id]).values()
+        return draft.uuid
+
+    def decided(self, draft):
+        drafts.store(self.context, self.group, draft)
+        draft.change(self.context, Group.REFUSED)
+        return draft.uuid
+
+    def test_refused_revision_is_shown_until_the_next_one(self):
+        requested = self.decided(groups.unstored())
+        placing = drafts.replacement_of(self.group, {})
+        drafts.store(self.context, self.group, placing)
+        self.assertEqual(placing.uuid, self.shown())
+
+        placing.change(self.context, Group.REFUSED)
+        self.assertEqual(requested, self.shown())
+        self.decided(drafts.replacement_of(self.group, {}))
+        self.assertEqual(requested, self.shown())
+
+        self.assertEqual(self.decided(groups.unstored()), self.shown())
+        of_group = objects.VRTGroup.drafts_of(self.context, [self.group.id])
+        self.assertEqual(1, len(of_group))
+
+    def test_draft_that_a_planner_deletes_meanwhile_is_no_error(self):
+        self.decided(drafts.replacement_of(self.group, {}))
+        delete = objects.VRTGroup.mark_deleted
+
+        def delete_twice(*args):
+            delete(*args)
+            delete(*args)
+
+        self.patch(objects.VRTGroup, 'mark_deleted', delete_twice)
+
+        self.assertEqual(self.decided(groups.unstored()), self.shown())
+
 
 class TestRedefine(base.GroupTestCase):
     """A group without holds gets a new definition."""

@@ -160,6 +160,7 @@ def _revision(for_admin):
         shapes.closed(
             {
                 'status': _STATUS,
+                'origin': {'enum': ['request', 'create', 'replacement']},
                 'name': shapes.TEXT,
                 'description': shapes.TEXT_OR_NULL,
                 'created_at': shapes.TIME,
