@@ -8,6 +8,8 @@
 4. As many members without a host are described as are missing.
 """
 
+from collections.abc import Collection
+
 from nova_groupext.membership.roster import HAS_SERVER
 from nova_groupext.membership.roster import IS_PLACED
 from nova_groupext.membership.roster import IS_UNPLACED
@@ -28,17 +30,24 @@ def settle(roster: Roster) -> None:
     A held member that is removed no longer needs its hold.
     """
     follow_servers(roster)
-    rename(roster)
-    for path in {each.member_set for each in roster.members} - set(
-        roster.member_sets
-    ):
-        gone = roster.members_of(
-            path, HELD, states.Member.RELEASED, *IS_UNPLACED
-        )
-        roster.remove(gone)
-    for path, member_set in roster.member_sets.items():
+    present = {each.member_set for each in roster.members}
+    _settle_sets(roster, present.union(roster.member_sets))
+
+
+def _settle_sets(roster: Roster, paths: Collection[Path]) -> None:
+    """Bring names and numbers of some member sets in line."""
+    described = [path for path in roster.member_sets if path in paths]
+    for path in described:
+        _rename_set(roster, path)
+    for path in paths:
+        if path not in roster.member_sets:
+            gone = roster.members_of(
+                path, HELD, states.Member.RELEASED, *IS_UNPLACED
+            )
+            roster.remove(gone)
+    for path in described:
         remove_holds(roster, path, roster.number_leaving(path))
-        _describe_missing(roster, path, member_set)
+        _describe_missing(roster, path, roster.member_sets[path])
 
 
 def leave(roster: Roster, member: Member, status: states.Member) -> None:
@@ -50,7 +59,11 @@ def leave(roster: Roster, member: Member, status: states.Member) -> None:
         roster.remove([member])
     else:
         member.status, member.server = status, None
-    settle(roster)
+    if any(each.is_successor for each in roster.members):
+        settle(roster)
+    else:
+        # Thousands may leave at once: other sets stay as they are.
+        _settle_sets(roster, [member.member_set])
 
 
 def has_follower(roster: Roster, member: Member) -> bool:
@@ -167,10 +180,14 @@ def _promote(
 def rename(roster: Roster) -> None:
     """Rename members whose member set has got a count, or has lost it."""
     for path in roster.member_sets:
-        if roster.is_counted(path):
-            _rename_single(roster, path)
-        else:
-            _rename_counted(roster, path)
+        _rename_set(roster, path)
+
+
+def _rename_set(roster: Roster, member_set: Path) -> None:
+    if roster.is_counted(member_set):
+        _rename_single(roster, member_set)
+    else:
+        _rename_counted(roster, member_set)
 
 
 def _rename_single(roster: Roster, member_set: Path) -> None:

@@ -27,6 +27,7 @@ in 4        a draft; perhaps a prepared swap     the same, after it finished
 A create that is not open any more holds nothing: its scheduler has given up.
 """
 
+from collections.abc import Mapping
 import contextlib
 import dataclasses
 
@@ -34,6 +35,8 @@ from nova_groupext import exception
 from nova_groupext.membership import creates
 from nova_groupext.membership import settle_group
 from nova_groupext.membership import stored
+from nova_groupext.membership.roster import Member
+from nova_groupext.membership.roster import Roster
 from nova_groupext.objects import create_reservations
 from nova_groupext.objects import renames
 from nova_groupext.objects import states
@@ -142,28 +145,49 @@ def _choose(context, group, waiting):
     :param waiting: VRTCreates, oldest first
     :returns: [CreateChoices] of those that get members
     """
-    chosen, servers = [], {}
+    chosen, older = [], {}
     for each in waiting:
         try:
-            choices = _choose_for(group, each, servers)
+            roster, choices = _choose_for(group, each, older)
         except creates.Refused:
             _fail_if_impossible(context, group, each)
             continue
         by_server = dict(zip(each.server_uuids, choices, strict=True))
-        servers |= {uuid: one.member for uuid, one in by_server.items()}
+        older |= {
+            uuid: _OlderChoice(one.member, roster, each.kinds)
+            for uuid, one in by_server.items()
+        }
         chosen.append(create_draft.CreateChoices(each, by_server))
     return chosen
 
 
-def _choose_for(group, waiting, servers):
+@dataclasses.dataclass(frozen=True)
+class _OlderChoice:
+    """The member of a server of an older create, in the roster for that."""
+
+    member: Member
+    roster: Roster
+    kinds: Mapping
+
+    def request_in(self, roster, kinds):
+        """Return the server's request in the roster for another create."""
+        path = self.member.member_set
+        if self.member.request == self.roster.member_sets[path].request:
+            return roster.member_sets[path].request
+        # It is as the member set was described before.
+        return stored.MATCHING if kinds == self.kinds else None
+
+
+def _choose_for(group, waiting, older):
     """Choose members for the servers of a create.
 
-    :param servers: {server uuid: Member} of older creates
+    :param older: {server uuid: _OlderChoice} of older creates
+    :returns: (Roster, choices)
     :raises: creates.Refused
     """
     roster = stored.read(group, Matching(waiting.kinds))
-    _repeat(roster, servers)
-    return creates.choose(
+    _repeat(roster, older, waiting.kinds)
+    return roster, creates.choose(
         roster, waiting.hint, waiting.server_uuids, stored.MATCHING
     )
 
@@ -179,12 +203,17 @@ def _fail_if_impossible(context, group, waiting):
         waiting.fail(context, error.format_message())
 
 
-def _repeat(roster, servers):
-    """Repeat the choices for earlier creates in a roster."""
+def _repeat(roster, older, kinds):
+    """Repeat the choices for older creates in a roster."""
     rows = {each.row: each for each in roster.members if each.row is not None}
-    for uuid, member in servers.items():
+    for uuid, choice in older.items():
+        member = choice.member
         if member.row is None:
-            same = roster.add(dataclasses.replace(member))
+            same = roster.add(
+                dataclasses.replace(
+                    member, request=choice.request_in(roster, kinds)
+                )
+            )
         else:
             same = rows[member.row]
         same.path, same.server = member.path, uuid

@@ -7,9 +7,11 @@ from nova_groupext.membership import allowed
 from nova_groupext.membership import creates
 from nova_groupext.membership import stored
 from nova_groupext.membership.creates import Obstacle
+from nova_groupext.membership.roster import Roster
 from nova_groupext.objects import states
 from nova_groupext.objects.member_set import Matching
 from nova_groupext.objects.member_set import kind_of
+from tests import groups
 from tests.unit.membership import stored_groups
 from tests.unit.membership.stored_groups import M1
 from tests.unit.membership.stored_groups import M2
@@ -55,6 +57,34 @@ class TestRead(stored_groups.StoredCase):
             {'master', 'workers/w-0', 'workers/w-2'},
             self.statuses(gone={uuids.second}).keys(),
         )
+
+    def test_cost_of_gone_servers_does_not_grow_with_other_member_sets(self):
+        """1,000 sets of one server each took minutes."""
+        calls = []
+        members_of = Roster.members_of
+
+        def count(*args):
+            calls.append(args)
+            return members_of(*args)
+
+        self.patch(Roster, 'members_of', count)
+
+        def calls_for(number):
+            sets = [groups.member_set(f's{n}', M1) for n in range(number)]
+            self.group = groups.unstored(
+                **groups.members_of(*sets), has_expired=False
+            )
+            for index, member in enumerate(self.group.members):
+                member.id = index
+                member.status = Member.ACTIVE
+                member.server_uuid = member.path
+                member.reserved_for = member.server_request = None
+            calls.clear()
+            statuses = self.statuses(gone={each.path for each in sets})
+            self.assertEqual({Member.TENTATIVE}, {*statuses.values()})
+            return len(calls)
+
+        self.assertEqual(10 * calls_for(3), calls_for(30))
 
     def test_paths_in_policies_and_relationships_are_named(self):
         self.assertEqual(

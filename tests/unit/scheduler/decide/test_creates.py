@@ -3,6 +3,7 @@
 
 import fixtures
 from oslo_utils.fixture import uuidsentinel as uuids
+import testtools
 
 from nova_groupext import exception
 from nova_groupext.db import clock
@@ -13,8 +14,10 @@ from nova_groupext.objects.create import VRTCreate
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
+from nova_groupext.objects.member_set import kind_of
 from nova_groupext.objects.plan import VRTPlan
 from nova_groupext.scheduler.decide import creates
+from tests import groups
 from tests.unit.scheduler import base
 
 
@@ -224,3 +227,55 @@ class TestPlaceOpen(base.ProtocolTestCase):
         self.place(ends_at=clock.now(-1))
 
         self.assertEqual([['m-0', 'm-1']], self.drafts)
+
+
+class TestChoose(testtools.TestCase):
+    """Creates of two kinds of servers, decided together."""
+
+    SMALL, BIG = {'flavor_id': 'small'}, {'flavor_id': 'big'}
+
+    def setUp(self):
+        super().setUp()
+        self.group = groups.unstored(
+            **groups.members_of(
+                groups.member_set('x', self.SMALL, count=1, max_count=4),
+                groups.member_set('y', self.BIG, count=1, max_count=4),
+            ),
+            has_expired=False,
+            id=1,
+        )
+        for number, member in enumerate(self.group.members):
+            member.id = number
+            member.status = states.Member.ACTIVE
+            member.server_uuid = f'server {number}'
+            member.reserved_for = member.server_request = None
+
+    def choose(self, *requests):
+        """Return the paths that creates for the group get, oldest first."""
+        waiting = [
+            VRTCreate(
+                id=number,
+                hint='',
+                kinds={'x': kind_of(request), 'y': kind_of(request)},
+                server_uuids=[f'new {number}'],
+            )
+            for number, request in enumerate(requests)
+        ]
+        return [
+            choice.member.path
+            for chosen in creates._choose(None, self.group, waiting)
+            for choice in chosen.choices.values()
+        ]
+
+    def test_each_server_gets_a_member_of_its_kind(self):
+        self.assertEqual(['x-1', 'y-1'], self.choose(self.SMALL, self.BIG))
+        self.assertEqual(['y-1', 'x-1'], self.choose(self.BIG, self.SMALL))
+        self.assertEqual(['y-1', 'y-2'], self.choose(self.BIG, self.BIG))
+
+    def test_servers_of_a_former_description_are_alike_for_each_create(self):
+        """x was small before; a server of then runs, and others may come."""
+        self.group.member_sets[0].resolved_request = {'flavor_id': 'medium'}
+        self.group.members[0].server_request = self.SMALL
+
+        self.assertEqual(['x-1', 'x-2'], self.choose(self.SMALL, self.SMALL))
+        self.assertEqual(['x-1', 'y-1'], self.choose(self.SMALL, self.BIG))
