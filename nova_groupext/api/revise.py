@@ -53,10 +53,7 @@ def revise(context, group, attributes, parsed, removed=None):
         LimitExceeded, TooManyPlanned, InvalidInput
     """
     groups.check_generation(group, attributes['generation'])
-    is_given_up = any(
-        each.status == states.Member.RELEASED for each in group.members
-    )
-    _check_state(group, is_given_up=is_given_up)
+    _check_state(group, is_given_up=group.is_given_up)
     related.check(context, group.project_id, parsed, group)
     draft = _draft(context, group, attributes, parsed)
     set_members(group, draft, removed=removed)
@@ -261,19 +258,14 @@ def _can_redescribe(member, drafted):
 
 
 def _resized(group, draft):
-    """Return the drafted members whose servers are to be resized.
-
-    Also set the ``server_request`` of all with ACTIVE servers.
-    """
+    """Return the drafted members whose servers are to be resized."""
     drafted = {member.path: member for member in draft.members}
-    resized = []
-    for member in group.members:
-        revised = drafted.get(member.path)
-        if revised and member.status == states.Member.ACTIVE:
-            revised.server_request = member.current_request
-            if revised.has_other_flavor:
-                resized.append(revised)
-    return resized
+    present = [
+        drafted[member.path].with_server_of(member)
+        for member in group.members
+        if member.path in drafted and member.status == states.Member.ACTIVE
+    ]
+    return [member for member in present if member.has_other_flavor]
 
 
 def _check_dropped(dropped):

@@ -152,6 +152,16 @@ class VRTMember(member_queries.MemberQueries):
         """Flavor and image of its server, or those of the next one."""
         return self.server_request or self.resolved_request
 
+    def with_server_of(self, member: 'VRTMember') -> Self:
+        """Return a copy, not stored, that has the server of another member.
+
+        It tells what a resize adds. This member stays one without a server: it
+        is held as described if the server goes meanwhile.
+        """
+        resized = self.tentative(self.path, self.described, self.succeeds)
+        resized.server_request = member.current_request
+        return resized
+
     @property
     def pending_request(self) -> JsonObject | None:
         """Request of its server, if its member set describes another one.

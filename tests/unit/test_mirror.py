@@ -25,7 +25,6 @@ ELSEWHERE = {
     'api/list_query': 'functional/api/pages',
     'api/related': 'later/related',
     'api/rename': 'functional/api/changing',
-    'api/revise': 'later/revising',
     'api/schemas/request_schemas': 'functional/api/describing',
     'api/store': 'functional/api/describing',
     'api/views/capabilities': 'functional/api/tenants',

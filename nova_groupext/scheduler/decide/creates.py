@@ -43,11 +43,11 @@ from nova_groupext.objects import states
 from nova_groupext.objects.create import VRTCreate
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
-from nova_groupext.objects.lease import VRTLease
 from nova_groupext.objects.member_set import Matching
 from nova_groupext.objects.plan import VRTPlan
 from nova_groupext.scheduler.decide import create_draft
 from nova_groupext.scheduler.follow import server_changes
+from nova_groupext.scheduler.protocol import leases
 
 Obstacle = creates.Obstacle
 
@@ -64,16 +64,6 @@ OBSTACLES = {
 UNDECIDED = 'no plan was found in time; retry later'
 
 
-@dataclasses.dataclass(frozen=True)
-class _OwnLease:
-    """The lease that a planner has, for a step that takes it by itself."""
-
-    lease: VRTLease
-
-    def owning(self, *_args):
-        return contextlib.nullcontext(self.lease)
-
-
 def place_open(context, placement_client, lease, group, decide_draft):
     """Place the members for the open creates of a group once.
 
@@ -85,7 +75,7 @@ def place_open(context, placement_client, lease, group, decide_draft):
     :raises: GroupNotFound, PlacementUnavailable when a swap is unfinished
     """
     server_changes.follow_servers(
-        context, placement_client, _OwnLease(lease), group
+        context, placement_client, leases.OwnLease(lease), group
     )
     if VRTHold.list_open(context, group.id):
         raise exception.PlacementUnavailable(

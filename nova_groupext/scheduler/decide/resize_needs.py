@@ -149,12 +149,9 @@ def with_flavors(draft, group, paths):
 
     :param paths: of these members
     """
-    request_of = {
-        member.path: member.current_request
+    drafted = {member.path: member for member in draft.members}
+    return [
+        drafted[member.path].with_server_of(member)
         for member in group.members
         if member.path in paths
-    }
-    members = [member for member in draft.members if member.path in paths]
-    for member in members:
-        member.server_request = request_of[member.path]
-    return members
+    ]

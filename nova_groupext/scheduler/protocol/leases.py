@@ -6,6 +6,7 @@ at once, all others after six missed heartbeats (30 seconds by default).
 """
 
 import contextlib
+import dataclasses
 import datetime
 
 from oslo_log import log as logging
@@ -23,6 +24,16 @@ from nova_groupext.scheduler import process_names
 from nova_groupext.scheduler.protocol import swap
 
 LOG = logging.getLogger(__name__)
+
+
+@dataclasses.dataclass(frozen=True)
+class OwnLease:
+    """The lease that a planner has, for a step that takes it by itself."""
+
+    lease: VRTLease
+
+    def owning(self, *_args):
+        return contextlib.nullcontext(self.lease)
 
 
 class Leases:
