@@ -66,6 +66,7 @@ class VRTGroupController(wsgi.Controller):
         )
 
     @resource.translate_errors
+    @resource.retry_changes
     def detail(self, req):
         context = req.environ['nova.context']
         context.can(rules.DETAIL, _own_project(context))
@@ -79,6 +80,7 @@ class VRTGroupController(wsgi.Controller):
         )
 
     @resource.translate_errors
+    @resource.retry_changes
     def show(self, req, id):
         context = req.environ['nova.context']
         group = groups.get_authorised(context, rules.SHOW, id)

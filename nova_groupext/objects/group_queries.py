@@ -168,14 +168,16 @@ class GroupQueries(base.VRTObject):
     ) -> Sequence[Self]:
         """Return groups with all parts that a view of them needs.
 
-        :param groups: with or without their parts
+        :param groups: with or without their parts; their order stays
         """
-        return cls._list(
+        ids = [group.id for group in groups]
+        found = cls._list(
             context,
-            models.Group.id.in_([group.id for group in groups]),
+            models.Group.id.in_(ids),
             models.Group.status != states.Group.RELEASING,
             deferred=_NOT_IN_VIEWS,
         )
+        return sorted(found, key=lambda group: ids.index(group.id))
 
     @staticmethod
     def limit_by_members(

@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from oslo_versionedobjects import base as ovo
 
+from nova_groupext import exception
 from nova_groupext.db import models
 from nova_groupext.objects import base
 from nova_groupext.objects.aliases import JsonObject
@@ -40,11 +41,16 @@ class VRTMemberSet(base.VRTObject):
     fields = base.fields_of(models.MemberSet)
 
     def obj_load_attr(self, attrname: str) -> None:
-        """Load the resolved request, which views do not read."""
+        """Load the resolved request, which views do not read.
+
+        :raises: GenerationConflict when a revision has replaced the member set
+        """
         if attrname != 'resolved_request':
             return super().obj_load_attr(attrname)
         stored = self.find_by_id(self._context, self.id)
-        self.resolved_request = stored.resolved_request if stored else {}
+        if stored is None:
+            raise exception.GenerationConflict(group=self.group_id)
+        self.resolved_request = stored.resolved_request
         self.obj_reset_changes([attrname])
 
     @property

@@ -247,9 +247,11 @@ class TestFilters(PageCase):
         for query in ('?sort_key=name', '?sort_key=name&limit=1'):
             pages = self.pages(query)
             self.assertEqual(by_name, [*itertools.chain(*pages)])
-        self.assertEqual(
-            by_name[::-1], self.listed('?sort_key=name&sort_dir=desc')
-        )
+        for path in ('', '/detail'):
+            self.assertEqual(
+                by_name[::-1],
+                self.listed(f'{path}?sort_key=name&sort_dir=desc'),
+            )
         found = self.pages('?sort_dir=desc&limit=3')
         newest = [ids['a'][1], *ids['c'], ids['a'][0], *ids['b']]
         self.assertEqual([newest[:3], newest[3:]], found[:2])
