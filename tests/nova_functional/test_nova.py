@@ -18,5 +18,5 @@ def load_tests(loader, tests, pattern):
     """Load the drawn tests: the protocol of unittest."""
     share = shares.SHARE * RARER if shares.SHARE > 1 else 1
     return unittest.TestSuite(
-        selection.draw(selection.load(selection.modules()), share, shares.DRAW)
+        selection.draw(selection.load_reliable(), share, shares.DRAW)
     )
