@@ -70,15 +70,6 @@ REGRESSIONS = (
 #: Those that need ddt, which the environment of our tests has not.
 WITH_DDT = (1879878, 1983753, 2062425, 2102038, 2111440, 2140631)
 
-#: Beginnings of the names of tests that fail or hang with stock Nova as well,
-#: at least at times: only a comparison with it tells something.
-UNRELIABLE = (
-    'compute.test_init_host.ComputeManagerInitHostTestCase.'
-    'test_migrate_disk_and_power_off_crash_finish_revert_migration',
-    'libvirt.test_numa_live_migration.',
-    'regressions.test_bug_1825034.FillVirtualInterfaceListMigration.',
-)
-
 # These check that the side of a process is in place, before all others.
 CHECKS = 'tests.nova_functional.test_in_place'
 
@@ -99,14 +90,6 @@ def load(names: Iterable[str]) -> Iterator[unittest.TestCase]:
             if test.id() not in seen:
                 seen.add(test.id())
                 yield test
-
-
-def load_reliable() -> Iterator[unittest.TestCase]:
-    """Load the tests that mean something without a comparison."""
-    unreliable = tuple(f'{ROOT}.{name}' for name in UNRELIABLE)
-    for test in load(modules()):
-        if not test.id().startswith(unreliable):
-            yield test
 
 
 def _flatten(tests):

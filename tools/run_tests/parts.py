@@ -37,8 +37,6 @@ PARTS = {
         Part('services', 'tests/services', 2 * PROCESSORS),
         Part('sweeps', 'tests/property', share=1),
         Part('later', 'tests/later', WAITING, share=1),
-        # With ours only; `tox -e nova-functional` compares with stock Nova.
-        Part('nova-functional', 'tests/nova_functional', WAITING, share=1),
         Part('heat', 'tests/heat', WAITING, share=1),
         Part('long', 'tests/long', WAITING, share=1),
     )
@@ -46,4 +44,4 @@ PARTS = {
 
 STANDARD = ('unit', 'property', 'functional', 'clients', 'services')
 # Parts in which the tool looks for tests that are selected by name.
-NAMED = (*STANDARD, 'later', 'nova-functional', 'heat', 'long')
+NAMED = (*STANDARD, 'later', 'heat', 'long')

@@ -132,7 +132,7 @@ class TestRunTests(base.BaseTestCase):
         self.assertEqual('passed: 1 passed, 0 failed, 0 skipped', lines[-1])
 
     def test_argument_selects_tests_in_parts_not_run_by_default(self):
-        others = 'functional', 'clients', 'nova_functional', 'services', 'heat'
+        others = 'functional', 'clients', 'services', 'heat'
         for part in others:
             self.write(f'tests/{part}/__init__.py', '')
             self.write(f'tests/{part}/test_it.py', TESTS)
