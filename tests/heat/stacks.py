@@ -9,6 +9,11 @@ from tests.heat import hot
 ENDED = ('COMPLETE', 'FAILED')
 
 
+def _of_rollback(request):
+    """Return how to wait for what a request to Heat does."""
+    return {'is_rolled_back': not request.get('disable_rollback', True)}
+
+
 class Stacks:
     """A mixin before a test case with ``cloud``, ``api`` and ``eventually``.
 
@@ -42,7 +47,7 @@ class Stacks:
         :returns: (status, reason)
         """
         self.start_stack(resources, **more)
-        return self.wait_for_stack()
+        return self.wait_for_stack(**_of_rollback(more))
 
     def start_stack(self, resources, **more):
         """Create a stack without waiting; it is deleted after the test."""
@@ -70,7 +75,7 @@ class Stacks:
         }
         answer = self.orchestration().put(self._url(), json=body)
         self.assertEqual(202, answer.status_code, answer.text)
-        return self.wait_for_stack()
+        return self.wait_for_stack(**_of_rollback(more))
 
     def delete_stack(self):
         """Delete the stack, if it exists, and wait until nothing is left."""
@@ -93,14 +98,16 @@ class Stacks:
         [link, *_others] = self._show().json()['stack']['links']
         return link['href']
 
-    def wait_for_stack(self):
+    def wait_for_stack(self, *, is_rolled_back=False):
         """Wait until nothing happens to the stack.
 
+        :param is_rolled_back: whether a rollback follows a failure
         :returns: (status, reason)
         """
+        ends = ('COMPLETE', 'ROLLBACK_FAILED') if is_rolled_back else ENDED
         shown = self.eventually(
             lambda: self._show().json()['stack'],
-            lambda now: now['stack_status'].endswith(ENDED),
+            lambda now: now['stack_status'].endswith(ends),
         )
         return shown['stack_status'], shown['stack_status_reason']
 
