@@ -85,9 +85,13 @@ class HolisticSchedulerManager(manager.SchedulerManager):
     def __init__(self, *args, **kwargs):
         engine.configure()
         super().__init__(*args, **kwargs)
+        # Nova has tried it, and forks its workers next. They would read each
+        # other's answers from one connection.
+        self._placement_client = None
 
     @property
     def placement_client(self):
+        """The client of this process."""
         if self._placement_client is None:
             self._placement_client = RedeemingReportClient()
         return self._placement_client

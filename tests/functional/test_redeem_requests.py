@@ -386,6 +386,26 @@ class TestRedeemRequests(redeem_requests.RedeemTestCase):
         )
 
 
+class TestWorkers(base.StepTestCase):
+    def test_each_worker_has_its_own_client_of_placement(self):
+        """Workers are forked from the process that has tried Placement."""
+        clients = []
+        usual = manager.RedeemingReportClient
+
+        def make():
+            clients.append(usual())
+            return clients[-1]
+
+        self.patch(manager, 'RedeemingReportClient', make)
+
+        scheduler = manager.HolisticSchedulerManager()
+
+        [tried] = clients
+        own = scheduler.placement_client
+        self.assertIsNot(tried, own)
+        self.assertIs(own, scheduler.placement_client)
+
+
 class TestSeveral(redeem_requests.RedeemTestCase):
     """Concurrent requests for a group with two equal members."""
 
