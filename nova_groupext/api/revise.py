@@ -53,7 +53,10 @@ def revise(context, group, attributes, parsed, removed=None):
         LimitExceeded, TooManyPlanned, InvalidInput
     """
     groups.check_generation(group, attributes['generation'])
-    _check_state(group, is_given_up=group.is_given_up)
+    is_given_up = any(
+        each.status == states.Member.RELEASED for each in group.members
+    )
+    _check_state(group, is_given_up=is_given_up)
     related.check(context, group.project_id, parsed, group)
     draft = _draft(context, group, attributes, parsed)
     set_members(group, draft, removed=removed)

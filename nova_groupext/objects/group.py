@@ -67,13 +67,6 @@ class VRTGroup(
         return states.Origin.REQUEST
 
     @property
-    def is_given_up(self) -> bool:
-        """True if its owner has released members."""
-        return any(
-            each.status == states.Member.RELEASED for each in self.members
-        )
-
-    @property
     def is_requested(self) -> bool:
         """True if a tenant, not a planner, has made a draft."""
         return self.origin == states.Origin.REQUEST

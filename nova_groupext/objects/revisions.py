@@ -194,8 +194,7 @@ def _may_revise(
         return row.status in states.GROUP_REPLACEABLE
     is_same = (row.status, row.generation) == (group.status, group.generation)
     return row.status in states.GROUP_WITH_HOLDS or (
-        is_same
-        and row.status in (*states.GROUP_WITHOUT_HOLDS, states.Group.RELEASED)
+        is_same and row.status in states.GROUP_WITHOUT_HOLDS
     )
 
 

@@ -6,8 +6,7 @@ look at, which questions to ask the solver, whether a plan is acceptable, how
 to commit it, and which errors leave the group undecided. The order is here:
 
  1. Begin: check that this process has the group's policy types, and that
-    there is something to decide; for a first plan, within the quota. For a
-    tenant's revision, follow the group's servers.
+    there is something to decide; for a first plan, within the quota.
  2. Look at the cloud, and at the group's own holds and servers. The first
     look may start from an old reading; then only a plan for all members
     counts, and only the first question is asked.
@@ -72,7 +71,7 @@ def decide(work, strategy, tools):
     )
     try:
         definition.check_policy_types(work.group)
-        if strategy.begin(work, tools):
+        if strategy.begin(work):
             _attempt_repeatedly(work, strategy, tools)
     except errors as exc:
         results.conclude(work, states.Group.UNDECIDED, exc.format_message())

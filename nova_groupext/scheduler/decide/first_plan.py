@@ -24,7 +24,7 @@ from nova_groupext.scheduler.protocol import hold_plan
 LOG = logging.getLogger(__name__)
 
 
-def _begin(work, _tools):
+def _begin(work):
     """Check the quota, also if nothing is to be held.
 
     An answer reveals how much capacity is free, and may not do so beyond the

@@ -23,23 +23,12 @@ from nova_groupext.scheduler.decide import resize_needs
 from nova_groupext.scheduler.decide import results
 from nova_groupext.scheduler.decide import revision_problem
 from nova_groupext.scheduler.decide import strategy
-from nova_groupext.scheduler.follow import server_changes
-from nova_groupext.scheduler.protocol import leases
 from nova_groupext.solver.model import subproblem
 
 
-def _begin(work, tools):
-    """Follow the group's servers, which a tenant may have deleted just now.
-
-    Delete the draft of a replacement if no member needs it any more.
-    """
-    if not work.is_replacement:
-        server_changes.follow_servers(
-            *(work.context, tools.placement_client),
-            *(leases.OwnLease(work.lease), work.revised),
-        )
-        return True
-    if _to_replace(work, work.revised):
+def _begin(work):
+    """Delete the draft of a replacement if no member needs it any more."""
+    if not work.is_replacement or _to_replace(work, work.revised):
         return True
     work.group.mark_deleted(work.context)
     return False
@@ -56,9 +45,10 @@ def _look(work, tools, excluded):
     adopted = adoption.locate(
         context, tools.placement_client, group, work.group
     )
-    if group.status not in _statuses(work, group, adopted):
+    if group.status not in _statuses(work, adopted):
         raise group.conflict('replan it or create a new group')
-    _check_dropped(work.group, group)
+    if not work.is_replacement:
+        _check_dropped(work.group, group)
     present = locations.read(context, group)
     current = current_holds.CurrentHolds.read(context, group, adopted)
     snapshot = tools.look_for(work, excluded, current)
@@ -98,16 +88,13 @@ def _check_dropped(draft, group):
             )
 
 
-def _statuses(work, group, adopted):
+def _statuses(work, adopted):
     """Return the statuses in which the group can be revised."""
     if work.is_replacement:
         return states.GROUP_REPLACEABLE
     # A group without holds may be held around servers that it adopts.
     if adopted:
         return (*states.GROUP_WITH_HOLDS, *states.GROUP_WITHOUT_HOLDS)
-    # Its last server has gone meanwhile, or its holds have expired.
-    if not group.is_given_up:
-        return (*states.GROUP_WITH_HOLDS, states.Group.RELEASED)
     return states.GROUP_WITH_HOLDS
 
 

@@ -131,8 +131,7 @@ def _none(*_args):
 class Strategy:
     """Differences between a first plan and a revision; see decide.decide().
 
-    :ivar begin: function of (Work, Tools) that returns whether there is
-        something to do
+    :ivar begin: function of Work that returns whether there is something to do
     :ivar look: function of (Work, Tools, excluded pairs) that returns the
         Situation
     :ivar questions: function of (Work, Situation) that returns Questions in

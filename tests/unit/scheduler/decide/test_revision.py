@@ -12,7 +12,6 @@ from nova_groupext.scheduler.decide import decisions
 from nova_groupext.scheduler.decide import replacement
 from nova_groupext.scheduler.decide import revision
 from nova_groupext.scheduler.decide import strategy
-from nova_groupext.scheduler.nova.servers import ServerOutcome
 from nova_groupext.solver.model import answers
 from tests.services import doubles
 from tests.unit.scheduler import base
@@ -46,18 +45,9 @@ class RevisionTestCase(base.ProtocolTestCase):
             self.deployment.group(self.uuid),
         )
 
-    @property
-    def tools(self):
-        return doubles.FixedPlan()(self.deployment.placement_client())
-
     def look(self, work):
-        return revision.STRATEGY.look(work, self.tools, set())
-
-    def delete_server(self, path):
-        """Delete the server of a member in Nova, which nobody has seen."""
-        server = self.deployment.redeem(self.uuid, path)
-        self.deployment.server_outcomes[server] = ServerOutcome.DELETED
-        self.deployment.placement_client().empty(self.context, server)
+        tools = doubles.FixedPlan()(self.deployment.placement_client())
+        return revision.STRATEGY.look(work, tools, set())
 
 
 class TestQuestions(RevisionTestCase):
@@ -136,35 +126,14 @@ class TestBegin(RevisionTestCase):
         )
         work = self.work(draft.uuid)
 
-        self.assertFalse(revision.STRATEGY.begin(work, self.tools))
+        self.assertFalse(revision.STRATEGY.begin(work))
 
         self.assertEqual('RELEASING', self.deployment.group(draft.uuid).status)
 
     def test_revision_is_always_decided(self):
         work = self.work(self.deployment.revise(self.uuid, self.new))
 
-        self.assertTrue(revision.STRATEGY.begin(work, self.tools))
-
-    def test_servers_that_were_deleted_are_no_servers_of_a_revision(self):
-        self.delete_server('m-0')
-        draft = self.deployment.revise(self.uuid, self.new)
-
-        self.deployment.plan(draft)
-
-        self.assertEqual(
-            {'m-0': 'HELD', 'm-1': 'HELD'}, self.statuses(self.uuid)
-        )
-        self.assertEqual(self.new, self.deployment.held_providers(self.uuid))
-
-    def test_group_whose_last_server_was_deleted_is_revised(self):
-        for path in self.old:
-            self.delete_server(path)
-        draft = self.deployment.revise(self.uuid, self.new)
-
-        self.deployment.plan(draft)
-
-        self.assertEqual('HELD', self.deployment.group(self.uuid).status)
-        self.assertEqual(self.new, self.deployment.held_providers(self.uuid))
+        self.assertTrue(revision.STRATEGY.begin(work))
 
 
 class TestUndecided(RevisionTestCase):
