@@ -126,3 +126,14 @@ class TestResuming(deploying.DeployTestCase):
             {'db': 'active', WEB: 'active', 'front/web-1': 'leaving'},
             self.states_after(fewer, group),
         )
+
+    def test_server_that_failed_on_its_host_keeps_its_fault(self):
+        loaded = self.load(webs=1)
+        group = self.deploy_all(loaded).group
+        first = self.member(group, WEB)['server_id']
+        self.cloud.nova('admin').servers.reset_state(first, 'error')
+
+        self.assertEqual(
+            {'db': 'active', WEB: 'failed'}, self.states_after(loaded, group)
+        )
+        self.assertEqual(first, self.member(group, WEB)['server_id'])

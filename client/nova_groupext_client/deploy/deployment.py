@@ -160,8 +160,8 @@ class Deployment:
     def create(self) -> None:
         """Create the servers of all held members, and wait for them.
 
-        Also of members whose servers were deleted, or failed in an earlier
-        run: creates place those again.
+        Also of members whose servers were deleted, or could not be built in an
+        earlier run: creates place those again.
         """
         self._find_servers()
         self._last_status_at = time.monotonic()
@@ -170,7 +170,7 @@ class Deployment:
             # Silently: the servers of an earlier run may all be active.
             pass
         for member in earlier:
-            if member.state is _State.FAILED:
+            if member.state is _State.FAILED and member.is_unbuilt:
                 member.state = _State.NOT_HELD
         self._show_progress()
         for _done in self._threads.call_for_each(
@@ -281,7 +281,7 @@ class Deployment:
         # A building member has a server.
         server_id = typing.cast(str, member.server_id)
         try:
-            status, fault = self._servers.get_status(server_id)
+            status, fault, is_on_host = self._servers.get_status(server_id)
         except ERRORS:
             if (
                 time.monotonic() - self._last_status_at
@@ -293,6 +293,7 @@ class Deployment:
         if status == 'GONE':
             member.state, member.fault = _State.NOT_HELD, fault
         elif status == 'ERROR':
+            member.is_unbuilt = not is_on_host
             self._fail(member, fault or 'The server is in state ERROR.')
         elif status not in _BUILDING:
             member.state = _State.ACTIVE

@@ -29,12 +29,14 @@ class Member:
 
     :ivar server_id: id of its server, None before its creation
     :ivar fault: error message, None without an error
+    :ivar is_unbuilt: whether its server could not be built: it may get another
     """
 
     path: str
     state: State = State.PLANNING
     server_id: str | None = None
     fault: str | None = None
+    is_unbuilt: bool = False
 
 
 # State by API status, before the status of the server is read.

@@ -37,10 +37,14 @@ Body = typing.TypedDict(
 
 
 class Status(typing.NamedTuple):
-    """Nova's status of a server, and the message of its fault."""
+    """Nova's status of a server, and the message of its fault.
+
+    :ivar is_on_host: False if it was not built, or could not be
+    """
 
     name: str
     fault: str | None
+    is_on_host: bool
 
 
 class _Server(typing.TypedDict):
@@ -48,6 +52,7 @@ class _Server(typing.TypedDict):
 
     id: str
     status: str
+    hostId: str
     fault: typing.NotRequired[api_types.Fault]
     scheduler_hints: typing.NotRequired[dict[str, list[str]] | None]
 
@@ -135,11 +140,15 @@ class Servers:
         """Return a server's status and fault; a deleted one is 'GONE'."""
         response = self._get(f'/servers/{server_id}')
         if response.status_code == 404:
-            return Status('GONE', 'The server was deleted.')
+            return Status('GONE', 'The server was deleted.', is_on_host=False)
         exceptions.raise_from_response(response)
         server = response.json()['server']
         fault = server.get('fault')
-        return Status(server['status'], fault['message'] if fault else None)
+        return Status(
+            server['status'],
+            fault['message'] if fault else None,
+            is_on_host=bool(server['hostId']),
+        )
 
     def find_by_group(self, group_id: str) -> dict[str, str]:
         """Return {member path: server id} for the members of a group.
