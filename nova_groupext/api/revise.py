@@ -201,15 +201,14 @@ def _check_servers(group, draft):
     dropped = [each for each in servers if each.path not in drafted]
     kept = [each for each in servers if each.path in drafted]
     _check_dropped(dropped)
-    changed = [
-        each for each in kept if not _can_redescribe(each, drafted[each.path])
-    ]
+    obstacles = {
+        each.path: _redescribe_obstacle(each, drafted[each.path])
+        for each in kept
+    }
+    changed = [each for each in kept if obstacles[each.path]]
     if changed:
-        raise groups.in_use_error(
-            changed,
-            'a flavor can be changed only for an ACTIVE server; booting from '
-            'a volume cannot be changed',
-        )
+        reasons = dict.fromkeys(obstacles[each.path] for each in changed)
+        raise groups.in_use_error(changed, '; '.join(reasons))
     changed = _resized(group, draft)
     is_exclusive = any(g.is_exclusive for g in (group, draft))
     if changed and is_exclusive:
@@ -252,12 +251,17 @@ def _check_names(draft):
         )
 
 
-def _can_redescribe(member, drafted):
-    """Check whether a member's server can take the drafted description."""
+def _redescribe_obstacle(member, drafted):
+    """Return why a member's server cannot be as drafted; None if it can."""
     old, new = member.resolved_request, drafted.resolved_request
-    return old['is_bfv'] == new['is_bfv'] and (
-        member.status == states.Member.ACTIVE or old['flavor'] == new['flavor']
-    )
+    if old['is_bfv'] != new['is_bfv']:
+        return 'whether a server boots from a volume cannot be changed'
+    if (
+        member.status != states.Member.ACTIVE
+        and old['flavor'] != new['flavor']
+    ):
+        return 'a flavor can be changed only for an ACTIVE server'
+    return None
 
 
 def _resized(group, draft):

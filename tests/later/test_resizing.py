@@ -295,7 +295,7 @@ class TestResizing(ResizingTestCase):
         volume = {'a': {'flavor': 'm1.tiny', 'boot_from_volume': True}}
         self.assertRefused(
             409,
-            'whether it boots from a volume',
+            'whether a server boots from a volume',
             self.put(uuid, {'members': volume}),
         )
         self.delete_group(uuid)
