@@ -230,9 +230,22 @@ def end_reservation(
     :param reservation: in state REDEEMING
     """
     status = states.Hold.REDEEMED if is_redeemed else states.Hold.RELEASING
+    _change_reservation(context, reservation, status)
+
+
+def release_redeemed_reservation(
+    context: RequestContext, reservation: VRTHold
+) -> None:
+    """Release a redeemed reservation whose server has ended."""
+    _change_reservation(context, reservation, states.Hold.RELEASED)
+
+
+def _change_reservation(
+    context: RequestContext, reservation: VRTHold, status: states.Hold
+) -> None:
     is_unchanged = (
         models.Hold.id == reservation.id,
-        models.Hold.status == states.Hold.REDEEMING,
+        models.Hold.status == reservation.status,
     )
     values = {'status': status, **watched_holds.watch_values()}
     transitions.change_members(

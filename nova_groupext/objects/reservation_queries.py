@@ -5,6 +5,7 @@ from collections.abc import Collection
 from typing import Self
 
 from nova.context import RequestContext
+import sqlalchemy as sa
 
 from nova_groupext.db import clock
 from nova_groupext.db import models
@@ -49,6 +50,26 @@ class ReservationQueries(base.VRTObject):
             sql_conditions.is_unchanged_since(clock.now(-seconds)),
             models.Hold.resize_member_id == models.Member.id,
             models.Member.status == states.Member.SHELVED,
+        )
+
+    @classmethod
+    def list_redeemed_without_server(
+        cls, context: RequestContext
+    ) -> list[Self]:
+        """Return redeemed reservations whose servers are no members' any more.
+
+        The servers have ended before they rested on their new hosts.
+        """
+        is_running = sa.exists().where(
+            models.Member.id == models.Hold.resize_member_id,
+            models.Member.server_uuid == models.Hold.server_uuid,
+            models.Member.status.in_(states.MEMBER_SERVER_RUNS),
+        )
+        return cls.list_rows(
+            context,
+            models.Hold.resize_member_id.is_not(None),
+            models.Hold.status == states.Hold.REDEEMED,
+            ~is_running,
         )
 
     @classmethod

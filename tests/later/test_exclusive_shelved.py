@@ -178,6 +178,15 @@ class TestOnlyServer(ShelvedTestCase):
         self.assertEqual(('Success', 'ACTIVE'), outcome)
         self.assert_hosts_full(self.host_of(self.server))
 
+    def test_server_that_ends_before_it_rests_leaves_nothing(self):
+        self.move('unshelve', self.server)
+
+        self.delete_servers(self.server)
+        self.see()
+
+        self.assertEqual(self.total_vcpus(), self.free())
+        self.assertEqual([], self.reservations(states.Hold.REDEEMED))
+
     def test_server_stays_shelved_without_an_empty_host(self):
         for host in exclusive_groups.HOSTS:
             self.fill(host.name, VCPU=1)

@@ -282,6 +282,20 @@ class TestResizing(ResizingTestCase):
         """Return the number of VCPUs that are no longer free."""
         return sum(before.values()) - sum(self.free().values())
 
+    def test_server_that_ends_before_its_resize_is_confirmed_leaves_nothing(
+        self,
+    ):
+        uuid, servers = self.running(one())
+        self.put_revision(uuid, one('m1.medium'))
+        self.resize(servers['a'])
+
+        self.delete_servers(servers['a'])
+        self.reap()
+
+        [member] = objects.VRTGroup.get(self.context, uuid).members
+        moved = objects.VRTHold.moved_members(self.context, [member.id])
+        self.assertEqual(set(), moved)
+
     def test_flavor_that_does_not_fit_is_refused_and_changes_nothing(self):
         uuid, _servers = self.running(one())
         before = self.free(), self.of(uuid, user='admin')

@@ -103,6 +103,8 @@ def _end_overdue(context, placement_client):
         ownership.end_reservation(
             context, reservation, 'its server was not unshelved'
         )
+    for reservation in VRTHold.list_redeemed_without_server(context):
+        redeems.release_redeemed_reservation(context, reservation)
     for reservation in VRTHold.list_redeeming_reservations(context, seconds):
         with availability.isolate(f'resize reservation {reservation.uuid}'):
             owned = placement_client.allocations(
