@@ -16,6 +16,7 @@ from nova.scheduler.client import report
 from oslo_log import log as logging
 import oslo_messaging as messaging
 
+from nova_groupext import exception
 from nova_groupext import member_ref
 from nova_groupext.db import engine
 from nova_groupext.objects import states
@@ -119,7 +120,11 @@ class HolisticSchedulerManager(manager.SchedulerManager):
         )
         if is_move:
             self._refresh(context, ref, server_uuids[0])
-            moved = self._move(context, ref, spec_obj, instance_uuids)
+            try:
+                moved = self._move(context, ref, spec_obj, instance_uuids)
+            except exception.UnknownPolicyType as exc:
+                # The conductor expects no other error.
+                raise nova_exc.NoValidHost(reason=exc) from exc
             if moved:
                 return [[moved]]
         if ref is None or is_move:

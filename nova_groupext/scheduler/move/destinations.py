@@ -77,6 +77,12 @@ def allowed_hosts(context, ref, spec, host_states):
             spec.instance_uuid,
         )
         return host_states
+    except exception.UnknownPolicyType:
+        LOG.exception(
+            'Server %s cannot be moved: no host can be judged.',
+            spec.instance_uuid,
+        )
+        return []
 
 
 def _filter_hosts(context, ref, server_uuid, host_states):

@@ -307,6 +307,8 @@ def as_no_valid_host(member_path):
             reason='the tables of VRT groups are not available; the members '
             'stay held, or are held again; retry later'
         ) from exc
+    except exception.UnknownPolicyType as exc:
+        raise nova_exc.NoValidHost(reason=exc) from exc
     except exception.PlacementUnavailable as exc:
         LOG.exception(
             'Placement did not answer about member %s; the server gets no '

@@ -123,10 +123,10 @@ class TestMove(base.HeldGroupTestCase):
 class TestExclusive(base.HeldGroupTestCase):
     """Hosts with free capacity, but without a reservation for the server."""
 
-    def allowed(self, *policies):
+    def allowed(self, *policies, allows=lambda _location: True):
         group = self.create(policies=[*policies], relationships=[])
         found = group, group.members[0]
-        any_move = types.SimpleNamespace(allows=lambda _location: True)
+        any_move = types.SimpleNamespace(allows=allows)
         for owner, name, replacement in (
             (destinations.utils, 'request_is_rebuild', lambda _spec: False),
             (destinations, 'find_member', lambda *_args: found),
@@ -150,3 +150,9 @@ class TestExclusive(base.HeldGroupTestCase):
 
         self.assertEqual([], self.allowed(exclusive))
         self.assertEqual(1, len(self.allowed()))
+
+    def test_no_host_is_allowed_under_a_policy_that_is_unknown_here(self):
+        def judge(_location):
+            raise exception.UnknownPolicyType(types='moon-phase')
+
+        self.assertEqual([], self.allowed(allows=judge))

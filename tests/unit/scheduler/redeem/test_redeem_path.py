@@ -8,6 +8,7 @@ from nova import exception as nova_exc
 from oslo_db import exception as db_exc
 from oslo_utils import uuidutils
 
+from nova_groupext import exception
 from nova_groupext import member_ref
 from nova_groupext.db import database_errors
 from nova_groupext.objects import redeems
@@ -198,6 +199,13 @@ class TestRedeemPath(base.ProtocolTestCase):
                 raise db_exc.DBConnectionError
 
         self.assertIn('retry later', self.refusal(fail))
+
+    def test_unknown_policy_type_is_a_refusal(self):
+        def fail():
+            with redeem_path.as_no_valid_host('m-0'):
+                raise exception.UnknownPolicyType(types='moon-phase')
+
+        self.assertIn('lacks policy types', self.refusal(fail))
 
     def test_expired_group_is_refused(self):
         self.deployment.expire(self.uuid)
