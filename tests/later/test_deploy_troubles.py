@@ -109,6 +109,14 @@ class TestTroubles(deploying.DeployTestCase):
         loaded = self.load(webs=1)
         failed = self.deploy_all(loaded)
         self.assertEqual(1, self.recorded_counts[-1][FAILED])
+        [server] = [
+            each.server_id
+            for each in failed.members.values()
+            if each.state is FAILED
+        ]
+        # Nova takes the host from it last.
+        nova = self.cloud.nova('demo')
+        self.eventually(nova.servers.get, lambda now: not now.hostId, server)
 
         self.deploy_all(loaded, resumed=failed.group)
 
