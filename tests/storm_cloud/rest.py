@@ -8,6 +8,7 @@ what is refused or lost is explained.
 
 from collections.abc import Callable
 from collections.abc import Iterator
+from collections.abc import Mapping
 import contextlib
 import json
 import re
@@ -197,8 +198,7 @@ class Rest:
             if (
                 server.status == 'ERROR'
                 and server.metadata.get('ordinary')
-                # An admin sees the traceback as details.
-                and OURS.search(f'{fault}')
+                and _is_our_fault(fault)
             ):
                 yield f'ordinary server {server.id}: {fault["message"]}'
 
@@ -243,6 +243,20 @@ def _tracebacks(text) -> Iterator[tuple[str, str]]:
         error = re.search(r'^[\w.]+.*', part, re.MULTILINE)
         if error:
             yield part[: error.start()], error.group()
+
+
+def _is_our_fault(fault: Mapping[str, str]) -> bool:
+    """Check whether we are to blame for the fault of a server without hints.
+
+    :param fault: as Nova shows it to an admin, with a traceback as details;
+        the lost database of a storm is no fault of ours
+    """
+    message = fault.get('message', '')
+    return (
+        any(bug in message for bug in BUGS)
+        or bool(OURS.search(message) and not PACKAGE.search(message))
+        or _is_ours(f'{message}\n{fault.get("details", "")}')
+    )
 
 
 def _is_ours(frames: str) -> bool:

@@ -148,6 +148,21 @@ class TestTracebacks(base.BaseTestCase):
         self.assertTrue(rest._is_ours(nova + ours + library))
         self.assertFalse(rest._is_ours(ours + nova + library))
 
+    def test_fault_is_ours_if_we_are_named_or_ran_last(self):
+        ours, nova = (
+            f'\'  File "/lib/{package}/b.py", line 1, in c\', '
+            for package in ('nova_groupext', 'nova')
+        )
+        for is_ours, message, details in (
+            (True, 'No valid host was found. The VRT group is full.', ''),
+            (False, 'No valid host was found. ', nova),
+            (True, 'RemoteError', f'{nova} Remote error: x [{nova}{ours}]'),
+            (False, 'RemoteError', f'{nova} Remote error: x [{ours}{nova}]'),
+            (True, 'KeyError', nova),
+        ):
+            fault = {'message': message, 'details': details}
+            self.assertEqual(is_ours, rest._is_our_fault(fault), fault)
+
     def test_package_of_a_frame_is_that_which_is_installed(self):
         for file, is_ours in (
             ('/a/nova_groupext/scheduler/nova/hosts.py', True),
