@@ -39,7 +39,7 @@ def explain_failure(
             f'To retry:      {_GROUP} hold {group.id} --wait',
             f'To delete it:  {_GROUP} delete {group.id}',
             f'To change it:  {_GROUP} set {group.id} --wait {source}',
-            *_relax_command(group.id, can_relax and group.refusal),
+            *_relax_command(group.id, group.refusal if can_relax else None),
         ]
     elif (revision := requested_revision(group)) and revision[
         'status'
@@ -48,7 +48,9 @@ def explain_failure(
             f'The revision of group {name} has no plan; the group is '
             'unchanged.',
             *format_revision(revision),
-            *_relax_command(group.id, can_relax and revision['refusal']),
+            *_relax_command(
+                group.id, revision['refusal'] if can_relax else None
+            ),
         ]
     else:
         return None

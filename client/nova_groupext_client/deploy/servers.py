@@ -21,7 +21,7 @@ if typing.TYPE_CHECKING:
 _MICROVERSION = '2.100'
 
 # Beside further devices Nova takes no root disk from the image by itself.
-_ROOT_DISK = {
+_ROOT_DISK: devices.Device = {
     'source_type': 'image',
     'destination_type': 'local',
     'boot_index': 0,
@@ -132,7 +132,7 @@ class Servers:
                 for each in arguments['block_device_mapping_v2']
             ]
             if image and devices_:
-                devices_.insert(0, {**_ROOT_DISK, 'uuid': server['imageRef']})
+                devices_.insert(0, self._root_disk(image))
             server['block_device_mapping_v2'] = devices_
         return {'server': server, 'os:scheduler_hints': scheduler_hints}
 
@@ -190,6 +190,9 @@ class Servers:
             del body['network']
             body['uuid'] = self._ids.network(network['network'])
         return body
+
+    def _root_disk(self, image: str) -> devices.Device:
+        return {**_ROOT_DISK, 'uuid': self._ids.image(image)}
 
     def _device(self, device: devices.Device) -> devices.Device:
         if device['source_type'] != 'image':

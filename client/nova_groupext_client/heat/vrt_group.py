@@ -43,7 +43,7 @@ _SENT = 'sent'
 class _Request:
     """A definition to be sent, and how often that was tried."""
 
-    definition: dict
+    definition: dict[str, object]
     attempts: int = 0
     is_sent: bool = False
 
