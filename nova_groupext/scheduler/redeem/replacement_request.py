@@ -6,6 +6,7 @@ holds as a revision of the group.
 """
 
 import collections
+import threading
 import time
 
 from oslo_log import log as logging
@@ -22,6 +23,11 @@ STAYS_HELD = 'it stays held'
 
 # Seconds between requests while planners are busy.
 PAUSE = 0.25
+
+# Requests of one process that wait at a time, each in a thread of it. Creates
+# may wait in 40 more, and oslo.messaging has 64: other servers need some.
+MAX_WAITING = 20
+_waiting = threading.BoundedSemaphore(MAX_WAITING)
 
 # Reasons when no other host was found in time, by Outcome.
 REASONS = {
@@ -70,7 +76,12 @@ class ReplacementRequest:
         self._time_budget = self._time_budget or time_budget.TimeBudget(limit)
         for each, node in refused_hosts.items():
             self._refused[each] += [node] if node else []
-        outcome = self._wait_for_planner([*refused_hosts])
+        outcome = rpcapi.Outcome.BUSY
+        if _waiting.acquire(blocking=False):
+            try:
+                outcome = self._wait_for_planner([*refused_hosts])
+            finally:
+                _waiting.release()
         if outcome != rpcapi.Outcome.DONE:
             raise _refusal(path, reason, REASONS[outcome], self._consequence)
 

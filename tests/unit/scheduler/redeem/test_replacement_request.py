@@ -126,3 +126,20 @@ class TestReplacementRequest(base.ProtocolTestCase):
         self.assertIn(replacement_request.STAYS_HELD, self.refusal())
 
         self.assertEqual([], self.calls)
+
+    def test_requests_beyond_the_limit_do_not_wait(self):
+        """Waiting ones take the threads that other servers need."""
+        free = [
+            replacement_request._waiting.acquire(blocking=False)
+            for _each in range(replacement_request.MAX_WAITING)
+        ]
+        self.assertTrue(all(free))
+
+        try:
+            self.assertIn('busy', self.refusal())
+        finally:
+            for _each in free:
+                replacement_request._waiting.release()
+
+        self.assertEqual([], self.calls)
+        self.request.send({'m-0': 'a'}, REASON)
