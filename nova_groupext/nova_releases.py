@@ -16,7 +16,8 @@ because a fix can be backported.
     160 seconds by default, even if it has nothing to do.
 32 and 33
     Thread pools are globals of ``nova.utils``, each with a function that
-    closes it; there is no ``nova.thread_pool_factory``.
+    closes it; there is no ``nova.thread_pool_factory``. Their openstacksdk
+    raises an AttributeError if Placement does not answer at first.
     The commands nova-conductor and nova-compute patch with eventlet by
     default. The try-out cloud starts these services without the commands.
 34 (2026.2)
@@ -56,6 +57,22 @@ def use_threads():
         return
     os.environ[NO_EVENTLET] = os.environ.get(NO_EVENTLET) or 'true'
     monkey_patch.patch()
+
+
+def report_client():
+    """Return a new SchedulerReportClient.
+
+    :raises: PlacementUnavailable, or as newer releases do
+        keystoneauth1.exceptions.ClientException
+    """
+    from nova.scheduler.client import report
+
+    from nova_groupext import exception
+
+    try:
+        return report.SchedulerReportClient()
+    except AttributeError as exc:
+        raise exception.PlacementUnavailable(reason=exc) from exc
 
 
 def compute_topics():

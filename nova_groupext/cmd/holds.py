@@ -10,10 +10,10 @@ import sys
 
 from nova import context as nova_context
 from nova import objects
-from nova.scheduler.client import report
 from oslo_serialization import jsonutils
 import prettytable
 
+from nova_groupext import nova_releases
 from nova_groupext.scheduler.audit import audit
 from nova_groupext.scheduler.audit import heal
 from nova_groupext.scheduler.placement import client
@@ -88,7 +88,7 @@ def _stats(args):
 def _clients():
     objects.register_all()
     context = nova_context.get_admin_context()
-    return context, client.PlacementClient(report.SchedulerReportClient())
+    return context, client.PlacementClient(nova_releases.report_client())
 
 
 def _status(findings):

@@ -59,7 +59,7 @@ class VRTGroup(
 
     @property
     def origin(self) -> states.Origin:
-        """Why a draft was made."""
+        """Reason for which a draft was made."""
         if self.is_for_creates:
             return states.Origin.CREATE
         if self.excluded_nodes is not None:

@@ -230,22 +230,27 @@ def end_reservation(
     :param reservation: in state REDEEMING
     """
     status = states.Hold.REDEEMED if is_redeemed else states.Hold.RELEASING
-    _change_reservation(context, reservation, status)
+    _change_reservation(context, reservation, states.Hold.REDEEMING, status)
 
 
 def release_redeemed_reservation(
     context: RequestContext, reservation: VRTHold
 ) -> None:
     """Release a redeemed reservation whose server has ended."""
-    _change_reservation(context, reservation, states.Hold.RELEASED)
+    _change_reservation(
+        context, reservation, states.Hold.REDEEMED, states.Hold.RELEASED
+    )
 
 
 def _change_reservation(
-    context: RequestContext, reservation: VRTHold, status: states.Hold
+    context: RequestContext,
+    reservation: VRTHold,
+    expected: states.Hold,
+    status: states.Hold,
 ) -> None:
     is_unchanged = (
         models.Hold.id == reservation.id,
-        models.Hold.status == reservation.status,
+        models.Hold.status == expected,
     )
     values = {'status': status, **watched_holds.watch_values()}
     transitions.change_members(

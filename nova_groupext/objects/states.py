@@ -69,7 +69,7 @@ GROUP_WITHOUT_HOLDS = (
 
 
 class Origin(enum.StrEnum):
-    """Why a draft was made: a PUT, a create, or a member to be replaced."""
+    """Reason of a draft: a PUT, a create, or a member to be replaced."""
 
     REQUEST = enum.auto()
     CREATE = enum.auto()

@@ -119,12 +119,7 @@ class HolisticSchedulerManager(manager.SchedulerManager):
             context, server_uuids[0]
         )
         if is_move:
-            self._refresh(context, ref, server_uuids[0])
-            try:
-                moved = self._move(context, ref, spec_obj, instance_uuids)
-            except exception.UnknownPolicyType as exc:
-                # The conductor expects no other error.
-                raise nova_exc.NoValidHost(reason=exc) from exc
+            moved = self._move(context, ref, spec_obj, instance_uuids)
             if moved:
                 return [[moved]]
         if ref is None or is_move:
@@ -157,6 +152,15 @@ class HolisticSchedulerManager(manager.SchedulerManager):
         :returns: Selection; None if nothing is reserved, or Nova's filters
             refuse the host: Nova then selects a host as usual
         """
+        server_uuids = _server_uuids(spec_obj, instance_uuids)
+        self._refresh(context, ref, server_uuids[0])
+        try:
+            return self._move_reserved(context, ref, spec_obj, server_uuids)
+        except exception.UnknownPolicyType as exc:
+            # The conductor expects no other error.
+            raise nova_exc.NoValidHost(reason=exc) from exc
+
+    def _move_reserved(self, context, ref, spec_obj, server_uuids):
         for reservation in resize.iter_reservations(
             context, ref, spec_obj, self.host_manager
         ):
@@ -166,7 +170,7 @@ class HolisticSchedulerManager(manager.SchedulerManager):
                 return self._select_held(
                     context,
                     spec,
-                    *_server_uuids(spec, instance_uuids),
+                    *server_uuids,
                     marked_requests.ResizeRequest(reservation),
                 )
             except resize.Refused:

@@ -5,11 +5,11 @@ import dataclasses
 import time
 
 from keystoneauth1 import exceptions as ks_exc
-from nova.scheduler.client import report
 from oslo_log import log as logging
 import oslo_messaging as messaging
 
 from nova_groupext import exception
+from nova_groupext import nova_releases
 from nova_groupext.conf import CONF
 from nova_groupext.objects import planners
 from nova_groupext.objects.group import VRTGroup
@@ -149,5 +149,5 @@ class Planner:
 
     def _placement_client(self):
         if self._report_client is None:
-            self._report_client = report.SchedulerReportClient()
+            self._report_client = nova_releases.report_client()
         return client.PlacementClient(self._report_client)

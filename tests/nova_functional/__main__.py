@@ -15,10 +15,10 @@ import sys
 import time
 
 from tests.nova_functional import document
+from tests.nova_functional import names
 from tests.nova_functional import results
 from tests.nova_functional import runner
 from tests.nova_functional import selection
-from tests.nova_functional import sides
 
 PROCESSORS = len(os.sched_getaffinity(0))
 # They wait for their threads a good part of the time.
@@ -55,9 +55,9 @@ def _parser():
     )
     which = parser.add_mutually_exclusive_group()
     for name, chosen, text in (
-        ('compare', sides.SIDES, 'both, and compare them (default)'),
-        ('ours', (sides.OURS,), 'with our router and our scheduler only'),
-        ('stock', (sides.STOCK,), 'with stock Nova only'),
+        ('compare', names.SIDES, 'both, and compare them (default)'),
+        ('ours', (names.OURS,), 'with our router and our scheduler only'),
+        ('stock', (names.STOCK,), 'with stock Nova only'),
     ):
         which.add_argument(
             f'--{name}',
@@ -66,7 +66,7 @@ def _parser():
             const=chosen,
             help=text,
         )
-    parser.set_defaults(sides=sides.SIDES)
+    parser.set_defaults(sides=names.SIDES)
     parser.add_argument(
         '--processes',
         type=int,
@@ -109,8 +109,8 @@ def _choose(selected, options):
     broken = [test.id() for test in chosen if selection.is_broken(test)]
     if broken:
         raise SystemExit(f'Cannot be imported: {", ".join(broken)}')
-    names = [test.id() for test in chosen]
-    return checks + [name for name in names if re.search(options.regex, name)]
+    ids = [test.id() for test in chosen]
+    return checks + [each for each in ids if re.search(options.regex, each)]
 
 
 class _Progress:
@@ -145,7 +145,7 @@ def _run_again(found):
 
     for test in found.tests():
         if found.differ(test) and not found.was_run_again(test):
-            for side in sides.SIDES:
+            for side in names.SIDES:
                 runner.run_alone(test, side, keep)
 
 
@@ -179,7 +179,7 @@ def _show(found):
         failure = results.reason(found.failure(test))
         _say('', f'{results.FAILED}: {test}', f'    {failure}')
     _say('', *(f'{len(tests):6} {name}' for name, tests in verdicts.items()))
-    for side in sides.SIDES:
+    for side in names.SIDES:
         took, used = (
             found.seconds(found.tests(), side, kind)
             for kind in ('seconds', 'processor_seconds')

@@ -7,9 +7,9 @@ from importlib import metadata
 import itertools
 import textwrap
 
+from tests.nova_functional import names
 from tests.nova_functional import results
 from tests.nova_functional import selection
-from tests.nova_functional import sides
 
 WIDTH = 100
 # Characters of the reason of a failure.
@@ -70,7 +70,7 @@ def _summary(found, selected):
     )
     stock, ours = (
         found.seconds(tests, side, 'processor_seconds') / len(tests)
-        for side in sides.SIDES
+        for side in names.SIDES
     )
     return (
         f'Nova {metadata.version("nova")}: {len(tests)} of the '

@@ -5,7 +5,7 @@ import collections
 import json
 import pathlib
 
-from tests.nova_functional import sides
+from tests.nova_functional import names
 
 PASSED = 'passed with both'
 SKIPPED = 'skipped with both'
@@ -55,12 +55,12 @@ class Results:
         """Return the tests that have a result of both sides."""
         return [test for test in self._first if self.has(test)]
 
-    def has(self, test: str, wanted: tuple[str, ...] = sides.SIDES) -> bool:
+    def has(self, test: str, wanted: tuple[str, ...] = names.SIDES) -> bool:
         """Check whether a test has run on the wanted sides."""
         return all(side in self._first.get(test, ()) for side in wanted)
 
     def was_run_again(self, test: str) -> bool:
-        return all(side in self._again.get(test, ()) for side in sides.SIDES)
+        return all(side in self._again.get(test, ()) for side in names.SIDES)
 
     def get(self, test: str, side: str) -> dict:
         """Return the last result of a test."""
@@ -71,7 +71,7 @@ class Results:
         """Return the last result that is not a pass, that of ours first."""
         return next(
             kept[test][side]
-            for side in reversed(sides.SIDES)
+            for side in reversed(names.SIDES)
             for kept in (self._again, self._first)
             if kept.get(test, {}).get(side, {}).get('status', 'passed')
             != 'passed'
@@ -79,7 +79,7 @@ class Results:
 
     def differ(self, test: str) -> bool:
         """Check whether a test had two results, at first."""
-        first = {self._first[test][side]['status'] for side in sides.SIDES}
+        first = {self._first[test][side]['status'] for side in names.SIDES}
         return len(first) > 1
 
     def verdict(self, test: str) -> str:
@@ -87,7 +87,7 @@ class Results:
 
         A test that has run again is unstable, unless it differs again.
         """
-        stock, ours = (self.get(test, side)['status'] for side in sides.SIDES)
+        stock, ours = (self.get(test, side)['status'] for side in names.SIDES)
         if stock == ours:
             return UNSTABLE if self.differ(test) else _ALIKE[ours]
         # A test that is skipped with ours only hides what it would find.
@@ -104,7 +104,7 @@ class Results:
     def count_calling(self, tests: list[str], name: str) -> int:
         """Return in how many of the tests a function of ours was called."""
         return sum(
-            name in self._first[test][sides.OURS].get('calls', ())
+            name in self._first[test][names.OURS].get('calls', ())
             for test in tests
         )
 

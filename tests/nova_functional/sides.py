@@ -22,12 +22,9 @@ from nova.tests import fixtures as nova_fixtures
 from nova.tests.functional import integrated_helpers
 
 from nova_groupext.cloud import config as try_out
+from tests.nova_functional import names
 from tests.real_cloud import config as real_cloud
 from tests.real_cloud import install_page
-
-STOCK = 'stock'
-OURS = 'ours'
-SIDES = (STOCK, OURS)
 
 MANAGER = 'nova_groupext.scheduler.manager.HolisticSchedulerManager'
 FILTER = 'nova_groupext.scheduler.filters.holistic_filter.HolisticFilter'
@@ -52,11 +49,11 @@ def install(side: str) -> None:
     global _installed
     if _installed == side:
         return
-    if _installed or side not in SIDES:
+    if _installed or side not in names.SIDES:
         raise ValueError(f'{side} after {_installed}')
     _installed = side
     _wait_longer()
-    if side == STOCK:
+    if side == names.STOCK:
         _use_paste_file(pathlib.Path(try_out.shipped_paste()))
         return
     _use_paste_file(_edited_paste_file())

@@ -4,9 +4,10 @@
 from nova.tests.functional import test_server_group as stock
 from oslo_utils.fixture import uuidsentinel as uuids
 
+from tests.nova_functional import names
 from tests.nova_functional import sides
 
-SIDE = sides.installed() or sides.OURS
+SIDE = sides.installed() or names.OURS
 sides.install(SIDE)
 
 HINTS = {'vrt_group': uuids.group, 'vrt_member': 'web-0'}
@@ -27,7 +28,7 @@ class TestInPlace(stock.ServerGroupTestBase):
         return service
 
     def expect(self, if_ours, if_stock, actual):
-        self.assertEqual(if_ours if SIDE == sides.OURS else if_stock, actual)
+        self.assertEqual(if_ours if SIDE == names.OURS else if_stock, actual)
 
     def test_scheduler_has_the_manager_of_the_side(self):
         self.expect(

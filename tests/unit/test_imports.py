@@ -25,7 +25,7 @@ ALLOWED = {
     'exception': (),
     'faultpoints': (),
     'member_ref': (),
-    'nova_releases': (),
+    'nova_releases': ('exception',),
     'conf': (),
     'policies': (),
     'solver': (),
@@ -50,6 +50,7 @@ ALLOWED = {
         'objects',
         'solver',
         'member_ref',
+        'nova_releases',
         'quota',
     ),
     'api': (

@@ -7,8 +7,8 @@ import tempfile
 from oslotest import base
 
 from tests.nova_functional import document
+from tests.nova_functional import names
 from tests.nova_functional import results
-from tests.nova_functional import sides
 
 NAME = 'nova.tests.functional.test_servers.ServersTest.test_it'
 
@@ -25,7 +25,7 @@ class TestResults(base.BaseTestCase):
         self.found = results.Results()
 
     def add(self, stock, ours, *, alone=False):
-        for side, status in zip(sides.SIDES, (stock, ours), strict=True):
+        for side, status in zip(names.SIDES, (stock, ours), strict=True):
             self.found.add(NAME, side, result(status, 'Why'), alone=alone)
 
     def test_same_result_of_both_is_the_verdict(self):
@@ -66,7 +66,7 @@ class TestResults(base.BaseTestCase):
             self.assertEqual('Why', self.found.failure(NAME)['text'])
 
     def test_test_of_one_side_is_not_compared(self):
-        self.found.add(NAME, sides.OURS, result('failed'))
+        self.found.add(NAME, names.OURS, result('failed'))
 
         self.assertEqual([], self.found.tests())
 

@@ -15,8 +15,10 @@ from nova import monkey_patch
 from nova import utils
 from nova.compute import provider_tree
 from nova.compute import rpcapi
+from nova.scheduler.client import report
 from oslotest import base
 
+from nova_groupext import exception
 from nova_groupext import nova_releases
 
 
@@ -172,3 +174,16 @@ class TestResets(base.BaseTestCase):
             nova_releases.reset_thread_pools()
 
         close.assert_called_once_with()
+
+
+class TestReportClient(base.BaseTestCase):
+    def test_placement_that_does_not_answer_at_first_is_unavailable(self):
+        self.useFixture(
+            fixtures.MockPatchObject(
+                report, 'SchedulerReportClient', side_effect=AttributeError
+            )
+        )
+
+        self.assertRaises(
+            exception.PlacementUnavailable, nova_releases.report_client
+        )

@@ -127,13 +127,9 @@ class Servers:
                 {'name': name} for name in arguments['security_groups']
             ]
         if 'block_device_mapping_v2' in arguments:
-            devices_ = [
-                self._device(each)
-                for each in arguments['block_device_mapping_v2']
-            ]
-            if image and devices_:
-                devices_.insert(0, self._root_disk(image))
-            server['block_device_mapping_v2'] = devices_
+            server['block_device_mapping_v2'] = self._devices(
+                arguments['block_device_mapping_v2'], image
+            )
         return {'server': server, 'os:scheduler_hints': scheduler_hints}
 
     def get_status(self, server_id: str) -> Status:
@@ -191,8 +187,15 @@ class Servers:
             body['uuid'] = self._ids.network(network['network'])
         return body
 
-    def _root_disk(self, image: str) -> devices.Device:
-        return {**_ROOT_DISK, 'uuid': self._ids.image(image)}
+    def _devices(
+        self, described: list[devices.Device], image: str | None
+    ) -> list[devices.Device]:
+        """Return the devices of a server, after the disk of its image."""
+        further = [self._device(each) for each in described]
+        if not (image and further):
+            return further
+        root: devices.Device = {**_ROOT_DISK, 'uuid': self._ids.image(image)}
+        return [root, *further]
 
     def _device(self, device: devices.Device) -> devices.Device:
         if device['source_type'] != 'image':

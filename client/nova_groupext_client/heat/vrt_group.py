@@ -49,7 +49,7 @@ class _Request:
 
 
 def _once_answered(check):
-    """Let Heat repeat a check as long as the cloud does not answer it."""
+    """Decorate a check: Heat repeats it while the cloud does not answer."""
 
     @functools.wraps(check)
     def checked(self, request):

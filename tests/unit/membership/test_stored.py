@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Unit tests of ``nova_groupext/membership/stored.py``."""
 
+from unittest import mock
+
 from oslo_utils.fixture import uuidsentinel as uuids
 
 from nova_groupext.membership import allowed
@@ -60,14 +62,6 @@ class TestRead(stored_groups.StoredCase):
 
     def test_cost_of_gone_servers_does_not_grow_with_other_member_sets(self):
         """1,000 sets of one server each took minutes."""
-        calls = []
-        members_of = Roster.members_of
-
-        def count(*args):
-            calls.append(args)
-            return members_of(*args)
-
-        self.patch(Roster, 'members_of', count)
 
         def calls_for(number):
             sets = [groups.member_set(f's{n}', M1) for n in range(number)]
@@ -79,10 +73,15 @@ class TestRead(stored_groups.StoredCase):
                 member.status = Member.ACTIVE
                 member.server_uuid = member.path
                 member.reserved_for = member.server_request = None
-            calls.clear()
-            statuses = self.statuses(gone={each.path for each in sets})
+            with mock.patch.object(
+                Roster,
+                'members_of',
+                autospec=True,
+                side_effect=Roster.members_of,
+            ) as members_of:
+                statuses = self.statuses(gone={each.path for each in sets})
             self.assertEqual({Member.TENTATIVE}, {*statuses.values()})
-            return len(calls)
+            return members_of.call_count
 
         self.assertEqual(10 * calls_for(3), calls_for(30))
 

@@ -3,6 +3,7 @@
 
 from oslotest import base
 
+from nova_groupext import exception
 from nova_groupext.db import api as db
 from nova_groupext.db import models
 from nova_groupext.objects import member_set
@@ -52,10 +53,11 @@ class TestStored(objects_base.GroupTestCase):
         self.assertFalse(described.obj_attr_is_set('resolved_request'))
         self.assertEqual(request, described.resolved_request)
 
-    def test_request_of_a_deleted_member_set_is_empty(self):
+    def test_request_of_a_replaced_member_set_is_read_again(self):
         group = self.create()
         [listed] = VRTGroup.list_for_views(self.context, [group])
         is_own = models.MemberSet.group_id == group.id
         db.delete(self.context, models.MemberSet, is_own)
 
-        self.assertEqual({}, listed.member_sets[0].resolved_request)
+        with self.assertRaises(exception.GenerationConflict):
+            listed.member_sets[0].resolved_request  # noqa: B018
