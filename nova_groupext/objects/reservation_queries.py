@@ -25,15 +25,28 @@ class ReservationQueries(base.VRTObject):
         return cls.list_rows(context, sql_conditions.is_resize_reservation())
 
     @classmethod
-    def list_redeeming_reservations(
+    def list_left_reservations(
         cls, context: RequestContext, seconds: int
     ) -> list[Self]:
-        """Return the reservations in REDEEMING for more than some seconds."""
+        """Return the reservations that no process works on any more.
+
+        These are REDEEMING for more than some seconds; or REDEEMED, and their
+        servers are no members' any more: they have ended before they rested on
+        their new hosts.
+        """
+        is_running = sa.exists().where(
+            models.Member.id == models.Hold.resize_member_id,
+            models.Member.server_uuid == models.Hold.server_uuid,
+            models.Member.status.in_(states.MEMBER_SERVER_RUNS),
+        )
+        is_overdue = (models.Hold.status == states.Hold.REDEEMING) & (
+            models.Hold.updated_at < clock.now(-seconds)
+        )
+        has_ended = (models.Hold.status == states.Hold.REDEEMED) & ~is_running
         return cls.list_rows(
             context,
             models.Hold.resize_member_id.is_not(None),
-            models.Hold.status == states.Hold.REDEEMING,
-            models.Hold.updated_at < clock.now(-seconds),
+            is_overdue | has_ended,
         )
 
     @classmethod
@@ -50,26 +63,6 @@ class ReservationQueries(base.VRTObject):
             sql_conditions.is_unchanged_since(clock.now(-seconds)),
             models.Hold.resize_member_id == models.Member.id,
             models.Member.status == states.Member.SHELVED,
-        )
-
-    @classmethod
-    def list_redeemed_without_server(
-        cls, context: RequestContext
-    ) -> list[Self]:
-        """Return redeemed reservations whose servers are no members' any more.
-
-        The servers have ended before they rested on their new hosts.
-        """
-        is_running = sa.exists().where(
-            models.Member.id == models.Hold.resize_member_id,
-            models.Member.server_uuid == models.Hold.server_uuid,
-            models.Member.status.in_(states.MEMBER_SERVER_RUNS),
-        )
-        return cls.list_rows(
-            context,
-            models.Hold.resize_member_id.is_not(None),
-            models.Hold.status == states.Hold.REDEEMED,
-            ~is_running,
         )
 
     @classmethod

@@ -158,7 +158,12 @@ class TestPicture(base.BaseTestCase):
 
 class TestExplanations(base.BaseTestCase):
     def test_successful_group_has_no_explanation(self):
-        planning = {'status': 'PLANNING', 'fault': None, 'refusal': None}
+        planning = {
+            'status': 'PLANNING',
+            'origin': 'request',
+            'fault': None,
+            'refusal': None,
+        }
 
         self.assertIsNone(sentences.explain_failure(group()))
         self.assertIsNone(sentences.explain_failure(group(revision=planning)))

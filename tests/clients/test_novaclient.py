@@ -75,9 +75,7 @@ class TestNovaclient(base.ClientTestCase):
         self.assertLessEqual(
             {first.id, second.id}, {each.id for each in found}
         )
-        self.assertEqual(
-            second.id, self.groups.find(created_at=second.created_at).id
-        )
+        self.assertEqual(second.id, self.groups.find(id=second.id).id)
         with self.assertRaises(exceptions.NotFound):
             self.groups.find(name=first.name, status='HELD')
 

@@ -124,9 +124,12 @@ class _Auditor:
                 text = f'its release began at {since} and has not finished'
                 self._add(Kind.OVERDUE, text, hold)
         seconds = redeem.OVERDUE_FACTOR * CONF.rpc_response_timeout + rounds
-        for reservation in VRTHold.list_redeeming_reservations(
+        for reservation in VRTHold.list_left_reservations(
             self._context, seconds
         ):
+            if reservation.status == states.Hold.REDEEMED:
+                # The next round releases it.
+                continue
             text = (
                 f'the resize of server {reservation.server_uuid} has not '
                 'finished'

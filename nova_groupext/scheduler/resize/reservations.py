@@ -103,9 +103,10 @@ def _end_overdue(context, placement_client):
         ownership.end_reservation(
             context, reservation, 'its server was not unshelved'
         )
-    for reservation in VRTHold.list_redeemed_without_server(context):
-        redeems.release_redeemed_reservation(context, reservation)
-    for reservation in VRTHold.list_redeeming_reservations(context, seconds):
+    for reservation in VRTHold.list_left_reservations(context, seconds):
+        if reservation.status == states.Hold.REDEEMED:
+            redeems.release_redeemed_reservation(context, reservation)
+            continue
         with availability.isolate(f'resize reservation {reservation.uuid}'):
             owned = placement_client.allocations(
                 context, reservation.server_uuid
