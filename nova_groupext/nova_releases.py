@@ -72,6 +72,8 @@ def report_client():
     try:
         return report.SchedulerReportClient()
     except AttributeError as exc:
+        if exc.name != 'catalog_url':
+            raise
         raise exception.PlacementUnavailable(reason=exc) from exc
 
 

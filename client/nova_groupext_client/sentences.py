@@ -32,6 +32,7 @@ def explain_failure(
     :returns: text of one or more lines; None if planning has not failed
     """
     name = f'{group.name} ({group.id})'
+    revision = requested_revision(group)
     if group.status in _DEFAULT_REASONS:
         lines = [
             f'Group {name} is {group.status}.',
@@ -41,9 +42,7 @@ def explain_failure(
             f'To change it:  {_GROUP} set {group.id} --wait {source}',
             *_relax_command(group.id, group.refusal if can_relax else None),
         ]
-    elif (revision := requested_revision(group)) and revision[
-        'status'
-    ] in _DEFAULT_REASONS:
+    elif revision and revision['status'] in _DEFAULT_REASONS:
         lines = [
             f'The revision of group {name} has no plan; the group is '
             'unchanged.',

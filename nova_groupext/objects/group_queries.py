@@ -177,7 +177,8 @@ class GroupQueries(base.VRTObject):
             models.Group.status != states.Group.RELEASING,
             deferred=_NOT_IN_VIEWS,
         )
-        return sorted(found, key=lambda group: ids.index(group.id))
+        by_id = {group.id: group for group in found}
+        return [by_id[each] for each in ids if each in by_id]
 
     @staticmethod
     def limit_by_members(

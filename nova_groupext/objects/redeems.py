@@ -233,7 +233,7 @@ def end_reservation(
     _change_reservation(context, reservation, states.Hold.REDEEMING, status)
 
 
-def release_redeemed_reservation(
+def release_left_reservation(
     context: RequestContext, reservation: VRTHold
 ) -> None:
     """Release a redeemed reservation whose server has ended."""

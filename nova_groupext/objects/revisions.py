@@ -187,7 +187,7 @@ def _may_revise(
 ) -> bool:
     """Check whether a group has holds, or is unchanged and gets its first.
 
-    That of a planner needs a replaceable group instead.
+    A draft of a planner needs a replaceable group instead.
     """
     row = VRTGroup.find_by_id(context, group.id)
     if not draft.is_requested:

@@ -31,7 +31,7 @@ resources:
 
 class TestTroubles(deploying.DeployTestCase):
     def fail_once(self, owner, name, error, *, is_done=False):
-        """Let the first call of a function fail.
+        """Replace a function by one whose first call fails.
 
         :param is_done: whether only its answer is lost
         """

@@ -75,7 +75,7 @@ class Storm:
             return True
 
     def end(self):
-        """Let no other operation begin."""
+        """End the storm: no tenant begins another operation."""
         with self._lock:
             self._operations = 0
 

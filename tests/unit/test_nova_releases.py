@@ -180,7 +180,9 @@ class TestReportClient(base.BaseTestCase):
     def test_placement_that_does_not_answer_at_first_is_unavailable(self):
         self.useFixture(
             fixtures.MockPatchObject(
-                report, 'SchedulerReportClient', side_effect=AttributeError
+                report,
+                'SchedulerReportClient',
+                side_effect=AttributeError(name='catalog_url'),
             )
         )
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a storm plans and measures; the storm itself is a run of hours."""
+"""Plans, measures and verdicts of a storm, which itself takes hours."""
 
 import itertools
 import os

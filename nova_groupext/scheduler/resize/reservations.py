@@ -105,7 +105,7 @@ def _end_overdue(context, placement_client):
         )
     for reservation in VRTHold.list_left_reservations(context, seconds):
         if reservation.status == states.Hold.REDEEMED:
-            redeems.release_redeemed_reservation(context, reservation)
+            redeems.release_left_reservation(context, reservation)
             continue
         with availability.isolate(f'resize reservation {reservation.uuid}'):
             owned = placement_client.allocations(
