@@ -44,6 +44,8 @@ BUGS = (
 PACKAGE = re.compile(
     r'File "(?:[^"]*/site-packages/|[^"]*?/)(nova|nova_groupext)/'
 )
+# In Placement's log
+DELETED = re.compile(r'"DELETE /allocations/(\S+)" status: 204')
 # oslo.log writes this before each line of a traceback.
 PREFIX = re.compile(r'^\d{4}-\S+ \S+ \d+ [A-Z]+ \S+ ?', re.MULTILINE)
 
@@ -130,17 +132,48 @@ class Rest:
                 )['vrt_group']
 
     def _wrong_hosts(self, servers) -> Iterator[str]:
-        """Compare Placement's allocations with the hosts of servers."""
+        """Compare Placement's allocations with the hosts of servers.
+
+        A server that has just become ACTIVE stays so without an allocation if
+        Nova takes its build for failed, as the answer of the database was
+        lost.
+        """
+        given_back = self._given_back_by_nova()
         for server in servers.values():
             if server.status != 'ACTIVE' or _task(server):
                 continue
-            body = self._placement.get(f'/allocations/{server.id}').json()
-            expected = {self._provider_of[_host(server)]}
-            if body['allocations'].keys() != expected:
-                yield (
-                    f'server {server.id} on {_host(server)} has '
-                    f'{body["allocations"]}'
-                )
+            owned = self._allocations(server.id)
+            if not owned and server.id in given_back:
+                continue
+            found = owned or self._left_with_migrations(server)
+            if found.keys() != {self._provider_of[_host(server)]}:
+                yield f'server {server.id} on {_host(server)} has {owned}'
+
+    def _given_back_by_nova(self) -> set[str]:
+        """Return the consumers whose allocations Nova itself has deleted.
+
+        Requests of ours never delete: they replace, several at once.
+        """
+        log = self._cloud.state / 'log' / 'placement.log'
+        return {*DELETED.findall(log.read_text(errors='replace'))}
+
+    def _left_with_migrations(self, server) -> dict[str, Mapping]:
+        """Return the allocations of the migrations of a server.
+
+        Nova gives them back when a migration fails, but not if its database
+        is away just then.
+        """
+        migrations = self._admin.nova.migrations.list(instance_uuid=server.id)
+        return {
+            provider: each
+            for migration in migrations
+            for provider, each in self._allocations(migration.uuid).items()
+        }
+
+    def _allocations(self, consumer) -> dict[str, Mapping]:
+        """Return {provider: its allocation to a consumer}."""
+        body = self._placement.get(f'/allocations/{consumer}').json()
+        return body['allocations']
 
     @staticmethod
     def _unexplained(servers, groups) -> Iterator[str]:
@@ -213,12 +246,16 @@ class Rest:
             capture_output=True,
             text=True,
         )
+        given_back = self._given_back_by_nova()
         for found in json.loads(done.stdout)['findings']:
             server = servers.get(found['consumer'])
             is_lost_build = (
                 found['kind'] == 'server-without-allocation'
                 and server is not None
-                and server.status in ('BUILD', 'ERROR')
+                and (
+                    server.status in ('BUILD', 'ERROR')
+                    or server.id in given_back
+                )
             )
             if not is_lost_build:
                 yield f'audit: {found}'

@@ -106,7 +106,7 @@ class User:
 
     @functools.cached_property
     def image(self):
-        return self.nova.glance.list()[0].id
+        return self.nova.glance.find_image(accounts.IMAGE).id
 
     @functools.cached_property
     def flavor(self):

@@ -3,16 +3,19 @@
 
 import itertools
 import os
+import pathlib
 import random
 import socket
 import subprocess
 import sys
 
+import fixtures
 from oslotest import base
 
 from tests.real_cloud import layout as layouts
 from tests.storm_cloud import doors
 from tests.storm_cloud import faults
+from tests.storm_cloud import logs
 from tests.storm_cloud import memory
 from tests.storm_cloud import rest
 from tests.storm_cloud import tenants
@@ -225,3 +228,30 @@ class TestGrowth(base.BaseTestCase):
 
     def test_growth_of_others_is_not_ours(self):
         self.assertEqual([], self.grown(compute=200))
+
+
+class TestLogs(base.BaseTestCase):
+    def test_lines_that_name_a_finding_come_by_their_time(self):
+        folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        day, pid = '2026-11-30', '7 INFO nova.compute'
+        of = 'e0ac1a51-c899-43f6-a581-afe7d1ef8472'
+        request = f'None req-{of} user - -'
+        (folder / 'b.log').write_text(
+            f'{day} 07:02:00.1 {pid} [{request}] built {of}\n'
+            f'{day} 07:02:00.1 {pid} [{request}] "GET /servers/{of}"\n'
+            f'{day} 07:02:00.1 {pid} [instance: {of}] Traceback\n'
+        )
+        (folder / 'a.log').write_text(
+            f'{day} 07:03:00.1 {pid} [-] another\n'
+            f'{day} 07:03:00.1 {pid} [-] deleted {of}\n'
+        )
+
+        lines = [*logs.lines_about(folder, [f'server {of} has nothing'])]
+
+        self.assertEqual(
+            [
+                f'{day} 07:02:00.1 b INFO nova.compute built {of}',
+                f'{day} 07:03:00.1 a INFO nova.compute deleted {of}',
+            ],
+            lines,
+        )
