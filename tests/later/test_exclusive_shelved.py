@@ -187,6 +187,29 @@ class TestOnlyServer(ShelvedTestCase):
         self.assertEqual(self.total_vcpus(), self.free())
         self.assertEqual([], self.reservations(states.Hold.REDEEMED))
 
+    def test_server_returns_after_a_scheduler_died_with_its_capacity(self):
+        def die(point):
+            if point == 'after redeem.transfer':
+                raise RuntimeError('the scheduler ends')
+
+        with fixtures.MonkeyPatch('nova_groupext.faultpoints.handler', die):
+            self.move('unshelve', self.server)
+        self.assertNotEqual(self.total_vcpus(), self.free())
+        db.compare_and_set(
+            self.context,
+            models.Hold,
+            models.Hold.status == states.Hold.REDEEMING,
+            updated_at=LONG_AGO,
+        )
+
+        self.see()
+        self.see()
+
+        self.assertEqual(self.total_vcpus(), self.free())
+        self.assertEqual([], self.reservations(*states.HOLD_COMMITTED))
+        outcome = self.move('unshelve', self.server)
+        self.assertEqual(('Success', 'ACTIVE'), outcome)
+
     def test_server_stays_shelved_without_an_empty_host(self):
         for host in exclusive_groups.HOSTS:
             self.fill(host.name, VCPU=1)

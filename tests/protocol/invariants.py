@@ -16,10 +16,6 @@ _HOLDS = (
     'SELECT uuid, status, member_id, server_uuid, allocations, '
     'if_compensated, ends_with_swap, watched_at FROM vrt_holds'
 )
-_RESIZES = (
-    'SELECT server_uuid FROM vrt_holds '
-    'WHERE resize_member_id IS NOT NULL AND watched_at IS NOT NULL'
-)
 _RESERVED = (
     'SELECT path, reserved_for FROM vrt_members WHERE reserved_for IS NOT NULL'
 )
@@ -260,13 +256,6 @@ def _check_placement(cloud, rows):
             expected.pop(server, None)
         else:
             raise Violation(f'server {server} has no record in Placement')
-    # A late request of an abandoned resize may fill a shelved server; that
-    # stays until Nova unshelves the server.
-    resized = {uuid for (uuid,) in cloud.tables().execute(_RESIZES)}
-    for server in (
-        resized & cloud.deployment.shelved_servers & consumers.keys()
-    ):
-        expected[server] = consumers[server].allocations
     for uuid in cloud.foreign_consumers:
         expected[uuid] = consumers[uuid].allocations
     actual = {uuid: each.allocations for uuid, each in consumers.items()}

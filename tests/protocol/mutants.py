@@ -200,6 +200,10 @@ def _do_nothing(*_args, **_kwargs):
     return None
 
 
+def _is_offloaded(server):
+    return server.is_offloaded
+
+
 def _detach_all_alike(context, group_id):
     no_references = dict.fromkeys(
         ('group_id', 'member_id', 'resize_member_id')
@@ -493,12 +497,23 @@ MUTANTS = {
     ),
     'an abandoned server is swept': Mutant(
         {
-            f'{_SCHEDULER}.protocol.release_holds._find_abandoned': (
-                lambda *_args: set()
+            f'{_SCHEDULER}.protocol.release_holds._find_unused': (
+                lambda *_args: (set(), set())
             )
         },
         pair=('redeem two', 'rehold'),
         fault='dies-late',
+    ),
+    'a shelved server is emptied': Mutant(
+        {f'{_SCHEDULER}.protocol.release_holds.empty_shelved': _do_nothing},
+        pair=('shelve', 'resize'),
+        fault='dies-late',
+    ),
+    'a shelved server is read again before it is emptied': Mutant(
+        {f'{_SCHEDULER}.protocol.release_holds._is_shelved': _is_offloaded},
+        test=f'{_UNIT}.scheduler.protocol.test_release_holds.'
+        'TestCheckWatched.'
+        'test_allocation_of_an_unshelve_that_has_just_begun_stays',
     ),
     'redeemed holds of a purged group are watched': Mutant(
         {f'{_OBJECTS}.watched_holds.detach_tombstones': _detach_all_alike},

@@ -21,7 +21,8 @@ after 2, 3  a REDEEMING reservation         follow_reservations(): REDEEMED
                                             if the server has the capacity,
                                             else RELEASING
 after 4     a REDEEMED reservation          follow_servers() releases it when
-                                            the server rests on a host
+                                            the server rests on a host; one
+                                            that stays shelved is emptied first
 ==========  ==============================  ==================================
 """
 

@@ -69,6 +69,11 @@ class Server:
     flavor: int | None = None
     image: str = ''
 
+    @property
+    def is_offloaded(self):
+        """True if the server is on no host, and may come back."""
+        return self.is_shelved and self.host is None
+
 
 def read(context, uuids):
     """Return {uuid: Server} of those servers whose state is known now.

@@ -114,14 +114,18 @@ class PlacementClient:
             context, [server_uuid], [successor], reads_generation=True
         )
 
-    def empty(self, context, uuid):
+    def empty(self, context, uuid, check=lambda: True):
         """Empty the consumer of a hold or a server, if it owns anything.
 
+        :param check: called between reading and emptying; returns whether to
+            go on. What another process fills after it stays
         :raises: PlacementUnavailable when it is still filled, or unknown
         """
         with faultpoints.around('release.post'):
             emptied = self._emptied_body(context, uuid)
-            is_empty = not emptied or self._write(context, emptied)
+            is_empty = not emptied or (
+                check() and self._write(context, emptied)
+            )
         if not is_empty and self.allocations(context, uuid):
             raise exception.PlacementUnavailable(
                 reason=f'hold {uuid} could not be emptied'

@@ -30,6 +30,7 @@ from nova_groupext.scheduler.nova import host_domains
 from nova_groupext.scheduler.nova import hosts
 from nova_groupext.scheduler.nova import servers
 from nova_groupext.scheduler.protocol import ownership
+from nova_groupext.scheduler.protocol import release_holds
 
 LOG = logging.getLogger(__name__)
 
@@ -73,7 +74,7 @@ def record(context, placement_client, member, rows, server):
     :param server: servers.Server
     """
     hold, moves = rows.hold, rows.moves
-    is_offloaded = server.is_shelved and server.host is None
+    is_offloaded = server.is_offloaded
     if is_offloaded and hold is not None:
         # Also while it is being unshelved: it has lost its former capacity.
         ownership.end(context, hold, member, SHELVED)
@@ -89,6 +90,11 @@ def record(context, placement_client, member, rows, server):
         return
     _record_image(context, member, server)
     if rows.has_moved:
+        if is_offloaded:
+            # Its unshelve has failed, or ended with its scheduler.
+            release_holds.empty_shelved(
+                context, placement_client, member.server_uuid
+            )
         move_transitions.release_redeemed_reservation(context, member, moves)
     VRTMove.delete_all(context, moves)
 

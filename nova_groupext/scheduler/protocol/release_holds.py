@@ -82,19 +82,42 @@ def _release(context, placement_client, holds):
         VRTHold.release_all(context, holds)
 
 
+def empty_shelved(context, placement_client, server_uuid):
+    """Empty a shelved server, which a failed move may have filled.
+
+    The server is read after its allocation, so what an unshelve fills stays:
+    one that has filled it before that is still under way, one that fills it
+    later changes the consumer's generation.
+
+    :raises: PlacementUnavailable when it is still filled, or unknown
+    """
+
+    def has_no_move():
+        server = servers.read(context, [server_uuid]).get(server_uuid)
+        return server is not None and _is_shelved(server)
+
+    placement_client.empty(context, server_uuid, has_no_move)
+
+
+def _is_shelved(server):
+    return server.is_offloaded and not server.is_moving
+
+
 def check_watched(context, placement_client):
     """Empty consumers that late requests have filled.
 
     These are the consumers of watched holds that are REDEEMED or RELEASED, and
-    of the servers of RELEASED holds, if Nova will not build or run them. One
-    that cannot be emptied is left to the next round.
+    of the servers of RELEASED holds, if they are shelved, or Nova will not
+    build or run them. One that cannot be emptied is left to the next round.
     """
     due = VRTHold.list_due_checks(context)
     ended = [hold for hold in due if hold.status == states.Hold.RELEASED]
-    abandoned = _find_abandoned(context, ended)
+    abandoned, shelved = _find_unused(context, ended)
     checked = []
     for hold in due:
         with availability.isolate(f'hold {hold.uuid}'):
+            if hold.server_uuid in shelved:
+                empty_shelved(context, placement_client, hold.server_uuid)
             is_abandoned = hold.server_uuid in abandoned
             if _check_watched(context, placement_client, hold, is_abandoned):
                 checked.append(hold)
@@ -126,11 +149,12 @@ def _check_watched(context, placement_client, hold, is_abandoned):
     return True
 
 
-def _find_abandoned(context, holds):
-    """Return the uuids of the servers that Nova will not build or run.
+def _find_unused(context, holds):
+    """Return the uuids of the servers that own nothing, as two sets.
 
-    A server unknown to Nova counts after `unknown_server_deadline` seconds
-    only: it may still be on its way.
+    Nova will not build or run those of the first, and has shelved those of the
+    second. A server unknown to Nova counts after `unknown_server_deadline`
+    seconds only: it may still be on its way.
     """
     ages = {
         hold.server_uuid: watched_holds.CHECK_DELAYS[hold.checks]
@@ -138,6 +162,7 @@ def _find_abandoned(context, holds):
         if hold.server_uuid
     }
     by_uuid = servers.read(context, [*ages])
+    shelved = {uuid for uuid, each in by_uuid.items() if _is_shelved(each)}
     return {
         uuid
         for uuid, server in by_uuid.items()
@@ -146,7 +171,7 @@ def _find_abandoned(context, holds):
             server.outcome == ServerOutcome.UNKNOWN_TO_NOVA
             and ages[uuid] >= CONF.vrt.unknown_server_deadline
         )
-    }
+    }, shelved
 
 
 def _empty_again(context, placement_client, consumer):

@@ -202,6 +202,26 @@ class TestCheckWatched(base.ProtocolTestCase):
             self.assertEqual(amount, self.used(provider), outcome)
             self.deployment.delete_allocations(server)
 
+    def test_late_allocation_of_a_shelved_server_is_removed(self):
+        provider, _server = self.shelved()
+
+        self.check()
+
+        self.assertEqual(0, self.used(provider))
+
+    def test_allocation_of_an_unshelve_that_has_just_begun_stays(self):
+        provider, server = self.shelved()
+
+        def unshelve(label, _about):
+            if label == 'GET':
+                self.deployment.moving_servers.add(server)
+
+        self.before_request = unshelve
+
+        self.check()
+
+        self.assertEqual(2, self.used(provider))
+
     def test_check_that_dies_beside_another_one_leaves_nothing(self):
         """Placement may have lost the record of the server's consumer."""
         _uuid, provider, server = self.ended(ServerOutcome.DELETED)
@@ -227,6 +247,13 @@ class TestCheckWatched(base.ProtocolTestCase):
     def _die_at_change(self, label, _about):
         if label == 'POST':
             self._die()
+
+    def shelved(self):
+        """Return (provider, uuid) of a shelved server that was filled late."""
+        _uuid, provider, server = self.ended(ServerOutcome.LIVE)
+        self.deployment.shelved_servers.add(server)
+        self.deployment.server_hosts.pop(server, None)
+        return provider, server
 
     def ended(self, outcome):
         """End the hold of a server that a late request has filled."""
