@@ -104,7 +104,7 @@ class _Run:
         self._tell('deleting everything')
         leaks += at_rest.clean()
         missing = [*self._missing()]
-        found = [*violations, *leaks, *grown]
+        found = [*violations, *leaks, *grown, *self._storm.crashes]
         said = logs.lines_about(self._cloud.state / 'log', found)
         for each in (*found, *missing, *said):
             print(each)  # noqa: T201

@@ -316,7 +316,7 @@ def _host(server):
 
 
 def _task(server):
-    return getattr(server, 'OS-EXT-STS:task_state')
+    return getattr(server, tenants.TASK)
 
 
 def _wait(read: Callable[[], list[str]]) -> list[str]:

@@ -22,6 +22,8 @@ from tests.real_cloud import accounts
 GROUPS = '/os-vrt-groups'
 MAX_GROUPS, MAX_ORDINARY, MAX_COUNT = 4, 4, 4
 FLAVOR = 'm1.tiny'
+# A server's attribute
+TASK = 'OS-EXT-STS:task_state'
 
 POLICIES = (
     {'type': 'anti-affinity', 'scope': 'host', 'strict': True},
@@ -58,6 +60,7 @@ class Storm:
     :ivar begun: number of operations that have begun; those that the cloud
         did not answer do not count
     :ivar outcomes: Counter of (operation, outcome)
+    :ivar crashes: which tenants a bug of the storm has ended
     """
 
     def __init__(self, operations):
@@ -65,6 +68,7 @@ class Storm:
         self._lock = threading.Lock()
         self.begun = 0
         self.outcomes = collections.Counter()
+        self.crashes = []
 
     def begin(self):
         """Count an operation that begins; returns whether it may."""
@@ -200,6 +204,13 @@ class Tenant(threading.Thread):
         self._groups, self._ordinary = [], []
 
     def run(self):
+        try:
+            self._operate()
+        except Exception as exc:
+            self._storm.crashes.append(f'{self.name} has ended: {exc!r}')
+            raise
+
+    def _operate(self):
         while self._storm.begin():
             possible = self._possible()
             [name] = self.random.choices(
@@ -360,9 +371,10 @@ class Admin(Tenant):
         servers.migrate(server)
         moved = wait(
             lambda: servers.get(server.id),
+            # A server of a cell that is away has no task state.
             lambda found: (
                 found.status in ('VERIFY_RESIZE', 'ERROR')
-                or getattr(found, 'OS-EXT-STS:task_state') is None
+                or getattr(found, TASK, 'unknown') is None
             ),
         )
         if moved is None or moved.status != 'VERIFY_RESIZE':

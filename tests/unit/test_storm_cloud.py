@@ -195,6 +195,14 @@ class TestLull(base.BaseTestCase):
 
         self.assertEqual(['no boot was ACTIVE'], [*self.storm.missing()])
 
+    def test_tenant_that_a_bug_ends_is_told(self):
+        storm = tenants.Storm(operations=1)
+        without_user = tenants.Tenant(storm, None, 'seed')
+
+        self.assertRaises(AttributeError, without_user.run)
+
+        self.assertIn('tenant seed has ended', storm.crashes[0])
+
     def test_operation_that_is_not_answered_does_not_count(self):
         self.storm.count('show', 'unavailable')
 
