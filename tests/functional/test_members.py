@@ -128,6 +128,9 @@ class TestMembers(revising.RevisingTestCase):
     def test_invalid_additions_and_removals_are_refused(self):
         for member, code, told in (
             ({'path': 'h/x', **base.member()}, 400, 'subgroup "h"'),
+            ({'path': '/', **base.member()}, 400, 'subgroup ""'),
+            ({'path': 'g/', **base.member()}, 400, 'needs a name'),
+            ({'path': 'g/..', **base.member()}, 400, 'needs a name'),
             (
                 {'path': 'g/a', **base.member()},
                 400,

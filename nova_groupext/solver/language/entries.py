@@ -6,6 +6,9 @@ from typing import Any
 from nova_groupext.solver.aliases import JsonObject
 from nova_groupext.solver.language import validation
 
+# Clients and proxies resolve dots in a URL: no request would reach the member.
+_NOT_NAMES = ('', '.', '..')
+
 
 class Names:
     """Names in use within one node."""
@@ -17,9 +20,9 @@ class Names:
 
     def add(self, name: str, where: str) -> None:
         """Raise InvalidInput if a name is invalid or used already."""
-        if not name or '/' in name:
+        if name in _NOT_NAMES or '/' in name:
             raise validation.InvalidInput(
-                where, 'needs a name without slashes'
+                where, 'needs a name without slashes, not "." or ".."'
             )
         if len(name) > self.limit:
             raise validation.InvalidInput(

@@ -386,7 +386,11 @@ class TestInvalidInput(base.BaseTestCase):
         for path, raw in (
             ('$.topology.members["a/b"]', {'members': {'a/b': ONE}}),
             ('$.topology.members[""]', {'members': {'': ONE}}),
+            ('$.topology.members["."]', {'members': {'.': ONE}}),
+            ('$.topology.members[".."]', {'members': {'..': three}}),
             ('$.topology.groups["g/"]', {'groups': {'g/': {}}}),
+            ('$.topology.groups["/"]', {'groups': {'/': {}}}),
+            ('$.topology.groups[".."]', {'groups': {'..': {}}}),
             (
                 '$.topology.groups.a',
                 {'members': {'a': ONE}, 'groups': {'a': {}}},
@@ -409,6 +413,10 @@ class TestInvalidInput(base.BaseTestCase):
             ),
         ):
             self._refused(path, raw)
+
+    def test_name_with_dots_is_accepted(self):
+        raw = {'members': {'...': ONE, '.a': ONE, 'a.': ONE, 'a..b': ONE}}
+        self.assertEqual(4, len(parse(raw).members))
 
     def test_name_with_a_number_beyond_the_count_is_accepted(self):
         raw = {'members': {'a': {**ONE, 'count': 2}, 'a-2': ONE}}
