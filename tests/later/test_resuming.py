@@ -5,12 +5,14 @@ import threading
 
 import fixtures
 
+from nova_groupext.conf import CONF
 from nova_groupext.scheduler.decide import decide
 from nova_groupext_client import template
 from tests.clients import base
 from tests.later import deploying
 
 WEB = 'front/web-0'
+RENAMED = 'front/web-7'
 
 
 class TestResuming(deploying.DeployTestCase):
@@ -78,6 +80,38 @@ class TestResuming(deploying.DeployTestCase):
         self.assertEqual(
             {'db': 'active', WEB: 'active'}, self.states_after(loaded, group)
         )
+
+    def test_member_that_another_client_has_renamed_is_created(self):
+        loaded = self.load(webs=2)
+        with self.create_deployment(loaded) as made:
+            made.describe(name=loaded.name)
+        group = made.group
+        self.addCleanup(self.delete_group_and_servers, group)
+        CONF.set_override('rehold_after_server_end', True, 'vrt')
+        self.addCleanup(CONF.clear_override, 'rehold_after_server_end', 'vrt')
+        nova = self.cloud.nova('demo')
+        server = nova.servers.create(
+            *('another', base.CIRROS, nova.flavors.find(name='m1.tiny')),
+            nics='none',
+            scheduler_hints={'vrt_group': group.id, 'vrt_member': RENAMED},
+        )
+        self.eventually(
+            nova.servers.get, lambda now: now.status == 'ACTIVE', server
+        )
+        self.delete_servers(server)
+        self.eventually(
+            self.member,
+            lambda now: now['status'] == 'HELD',
+            *(group, RENAMED),
+        )
+
+        self.assertEqual(
+            {'db': 'active', WEB: 'active', RENAMED: 'active'},
+            self.states_after(loaded, group),
+        )
+
+        [server] = self.servers_of(group)[RENAMED]
+        self.assertEqual('web-7', server['name'])
 
     def test_group_whose_holds_have_expired_is_held_and_created(self):
         loaded = self.load(webs=1)

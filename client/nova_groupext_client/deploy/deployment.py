@@ -99,11 +99,11 @@ class Deployment:
         self._vrt = conn.vrt
         self._show = show
         self._interval = interval
-        self._arguments = template.servers
+        self._template = template
         self._names = names.Names(conn)
         self._servers = servers.Servers(conn, self._names)
         self.topology = names.with_ids(template.definition, self._names)
-        for path, arguments in self._arguments.items():
+        for path, arguments in template.servers.items():
             # Detect unknown names before the first request changes anything.
             with names.json_path_added(self.topology, path):
                 self._servers.body('', path, arguments)
@@ -254,8 +254,9 @@ class Deployment:
 
     def _create_server(self, path: str) -> str:
         """Create the server of a member, as soon as Nova answers."""
+        arguments = self._template.arguments(path)
         create = functools.partial(
-            self._servers.create, self._group_id, path, self._arguments[path]
+            self._servers.create, self._group_id, path, arguments
         )
         try:
             return create()

@@ -293,7 +293,7 @@ class _Builder:
         """Mapping of the name of a resource, or of its servers, to a path."""
         names = {}
         for name, entry in self.entries.items():
-            for each in (name, *self._servers[name].numbered()):
+            for each in (name, *self._servers[name].paths(name)):
                 names[each] = _path(entry.group, each)
         return names
 

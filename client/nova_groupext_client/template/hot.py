@@ -73,20 +73,46 @@ class Template(error_locations.LocatedFile):
 
         :raises: TemplateError, also for servers that only Heat can create
         """
-        made: dict[str, properties.Arguments] = {}
-        for name, server in self._servers.items():
-            common = properties.arguments(server, self._scope)
-            group = self._built_definition.member_sets[name].rpartition('/')[0]
-            for each, number in server.numbered().items():
-                path = f'{group}/{each}' if group else each
-                made[path] = {'name': path.replace('/', '-'), **common}
-                if number is not None:
-                    # Only texts inside the arguments change.
-                    made[path] = typing.cast(
-                        properties.Arguments,
-                        self._with_number(made[path], server, str(number)),
-                    )
-        return made
+        return {
+            path: self._arguments(path)
+            for member_set, (server, _common) in self._member_sets.items()
+            for path in server.paths(member_set)
+        }
+
+    def arguments(self, path: str) -> properties.Arguments:
+        """Return the arguments for creating the server of a member.
+
+        :param path: may have a number beyond the count: members keep theirs
+            when the count decreases, and a server may ask for any
+        :raises: TemplateError
+        """
+        return self.servers.get(path) or self._arguments(path)
+
+    def _arguments(self, path: str) -> properties.Arguments:
+        member_set, number = path, ''
+        if path not in self._member_sets:
+            member_set, _dash, number = path.rpartition('-')
+        server, common = self._member_sets[member_set]
+        made: properties.Arguments = {'name': path.replace('/', '-'), **common}
+        if not number:
+            return made
+        # Only texts inside the arguments change.
+        return typing.cast(
+            properties.Arguments, self._with_number(made, server, number)
+        )
+
+    @functools.cached_property
+    def _member_sets(
+        self,
+    ) -> dict[str, tuple[resources.Server, properties.Arguments]]:
+        """Mapping of member set to its resource and common arguments."""
+        return {
+            self._built_definition.member_sets[name]: (
+                server,
+                properties.arguments(server, self._scope),
+            )
+            for name, server in self._servers.items()
+        }
 
     def with_hints(self, group_id: str) -> str:
         """Return the template as plain HOT, each server with its hints.

@@ -35,11 +35,11 @@ class Server:
     count: int | None = None
     index_var: str = _INDEX
 
-    def numbered(self) -> dict[str, int | None]:
-        """Return {server name: number}; a single server has number None."""
+    def paths(self, member_set: str) -> list[str]:
+        """Return the paths of the members of its member set."""
         if self.count is None:
-            return {self.name: None}
-        return {f'{self.name}-{i}': i for i in range(self.count)}
+            return [member_set]
+        return [f'{member_set}-{i}' for i in range(self.count)]
 
 
 class Resources(typing.NamedTuple):
