@@ -11,9 +11,12 @@ because a fix can be backported.
     the API calls it. nova-compute has no second RPC topic. In native threads
     it cannot copy a ``ProviderTree``, and submits live migrations to a pool of
     green threads. ``nova.context`` has no function that resets its globals.
+    The stop of an oslo.service in native threads does not wait for the calls
+    of its timers.
 33 (2026.1)
-    A service that is stopped sleeps for ``[DEFAULT]manager_shutdown_timeout``,
-    160 seconds by default, even if it has nothing to do.
+    nova-scheduler, nova-conductor and nova-compute, when they are stopped,
+    sleep for ``[DEFAULT]manager_shutdown_timeout``, 160 seconds by default,
+    even if they have nothing to do.
 32 and 33
     Thread pools are globals of ``nova.utils``, each with a function that
     closes it; there is no ``nova.thread_pool_factory``. Their openstacksdk
@@ -118,6 +121,17 @@ def stop_without_sleep(conf):
     stop = getattr(manager.Manager, 'graceful_shutdown', None)
     if stop and 'timeout' not in inspect.signature(stop).parameters:
         conf.set_override('manager_shutdown_timeout', 0)
+
+
+def stop_timers(group):
+    """Stop the timers of a ThreadGroup; wait until their calls have ended.
+
+    A graceful stop of the group does so except in 32.
+    """
+    timers = [*group.timers]
+    group.stop_timers()
+    for timer in timers:
+        timer.wait()
 
 
 def _reduce_without_lock(tree):

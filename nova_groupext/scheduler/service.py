@@ -14,6 +14,7 @@ from oslo_log import log as logging
 import oslo_messaging as messaging
 from oslo_service import service
 
+from nova_groupext import nova_releases
 from nova_groupext.conf import CONF
 from nova_groupext.db import engine
 from nova_groupext.scheduler import availability
@@ -62,18 +63,19 @@ class PlannerService(service.Service):
         for work in (self._planner.reap, self._planner.release):
             self._add_timer(vrt.reap_interval, self._reap, work)
 
-    def stop(self, graceful=True):
-        """Stop, by default after running requests and rounds have ended.
+    def stop(self):
+        """Stop after running requests and rounds have ended.
 
         They need Placement and the databases, which may go with the service.
         """
         if self._server is None:
             # Still waiting for the message bus.
-            super().stop(graceful)
+            super().stop()
             return
         self._server.stop()
         self._server.wait()
-        super().stop(graceful)
+        nova_releases.stop_timers(self.tg)
+        super().stop()
         self._has_ended.set()
         if self._heartbeats.is_alive():
             self._heartbeats.join()

@@ -5,6 +5,7 @@ import copy
 import os
 import sys
 import threading
+import time
 from unittest import mock
 
 import fixtures
@@ -16,6 +17,7 @@ from nova import utils
 from nova.compute import provider_tree
 from nova.compute import rpcapi
 from nova.scheduler.client import report
+from oslo_service import threadgroup
 from oslotest import base
 
 from nova_groupext import exception
@@ -146,6 +148,24 @@ class TestStop(base.BaseTestCase):
 
     def test_limit_of_the_time_is_kept(self):
         self.assertEqual([], self.stop_with(lambda self, timeout: None))
+
+    def test_running_call_of_a_timer_is_finished(self):
+        began = threading.Event()
+        calls = []
+
+        def call():
+            began.set()
+            time.sleep(0.5)
+            calls.append('ended')
+
+        group = threadgroup.ThreadGroup()
+        group.add_timer(0.01, call)
+        began.wait()
+
+        nova_releases.stop_timers(group)
+
+        self.assertEqual(['ended'], calls)
+        self.assertEqual([], group.timers)
 
 
 class TestResets(base.BaseTestCase):
