@@ -57,6 +57,14 @@ class TestTroubles(deploying.DeployTestCase):
         found = self.servers_of(made.group)
         return {path: len(each) for path, each in found.items()}
 
+    def test_creation_of_the_group_whose_answer_is_lost_is_repeated(self):
+        timeout = exceptions.HttpException('Gateway Timeout', http_status=504)
+        self.fail_once(type(self.vrt), 'create_group', timeout, is_done=True)
+
+        self.assertEqual({'db': 1, 'front/web-0': 1}, self.deployed())
+
+        self.assertEqual(1, len(list(self.vrt.groups())))
+
     def test_create_that_is_not_answered_is_repeated(self):
         unavailable = exceptions.HttpException(
             'Service Unavailable', http_status=503

@@ -53,7 +53,6 @@ ERRORS = (
 )
 # Maximum time without a successful status request for any server.
 _STATUS_TIMEOUT_SECONDS = 60
-_MAX_CREATE_ATTEMPTS = 2
 # A member may become a server after it is read and before it is released, and
 # nothing is released while a revision is put in force.
 _MAX_RELEASE_ATTEMPTS = 30
@@ -192,20 +191,13 @@ class Deployment:
             self._threads.call(self._release, failed)
 
     def _create_group(self, attributes: api_types.Object) -> None:
-        for attempts_left in reversed(range(_MAX_CREATE_ATTEMPTS)):
-            try:
-                self._set_group(
-                    self._vrt.create_group(
-                        topology=self.topology,
-                        client_token=self._token,
-                        **attributes,
-                    )
-                )
-                return
-            except ksa_exceptions.ConnectionError:
-                # The group may exist: perhaps only the response was lost.
-                if not attempts_left:
-                    raise
+        create = functools.partial(
+            self._vrt.create_group,
+            topology=self.topology,
+            client_token=self._token,
+            **attributes,
+        )
+        self._set_group(passing_errors.retried(create, self._interval))
 
     def _set_group(self, group: api_types.Group) -> None:
         self.group = group
