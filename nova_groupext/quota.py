@@ -29,13 +29,16 @@ from nova_groupext.objects.member import flavor_of
 # {name in Nova's unified limits: legacy quota name}
 RESOURCES = nova_limits.LEGACY_LIMITS
 
-# Errors of the services that know limits and usages: keystone and Placement
-UNAVAILABLE = (
-    nova_exc.UsagesRetrievalFailed,
-    ks_exc.ClientException,
-    limit_exc.SessionInitError,
-    sdk_exc.SDKException,
-)
+# Error of a service that knows limits or usages -> explanation for the tenant
+UNAVAILABLE = {
+    nova_exc.UsagesRetrievalFailed: _('Placement is not available.'),
+    ks_exc.ClientException: _(
+        'A service that Nova depends on is not available.'
+    ),
+    # Unified limits come from Keystone.
+    limit_exc.SessionInitError: _('The identity service is not available.'),
+    sdk_exc.SDKException: _('The identity service is not available.'),
+}
 
 
 def with_project_lock(context, project_id, work):
@@ -100,7 +103,7 @@ def check_or_wait(*args, **kwargs):
     """
     try:
         check(*args, **kwargs)
-    except UNAVAILABLE as exc:
+    except tuple(UNAVAILABLE) as exc:
         raise exception.QuotaUnavailable(reason=exc) from exc
 
 

@@ -12,16 +12,14 @@ import re
 import time
 
 from glanceclient import exc as glance_exc
-from keystoneauth1 import exceptions as ks_exc
 from nova import exception as nova_exc
 from nova.api.openstack import wsgi
 from nova.i18n import _
-from openstack import exceptions as sdk_exc
-from oslo_limit import exception as limit_exc
 from oslo_log import log as logging
 import webob.exc
 
 from nova_groupext import exception
+from nova_groupext import quota
 from nova_groupext.db import database_errors
 from nova_groupext.solver.language import files
 from nova_groupext.solver.language import validation
@@ -33,15 +31,9 @@ UNAVAILABLE_SERVICES = {
     **dict.fromkeys(
         database_errors.ANY, _('The database of VRT groups is not available.')
     ),
-    nova_exc.UsagesRetrievalFailed: _('Placement is not available.'),
     nova_exc.GlanceConnectionFailed: _('The image service is not available.'),
     glance_exc.ClientException: _('The image service is not available.'),
-    ks_exc.ClientException: _(
-        'A service that Nova depends on is not available.'
-    ),
-    # Unified limits come from Keystone.
-    limit_exc.SessionInitError: _('The identity service is not available.'),
-    sdk_exc.SDKException: _('The identity service is not available.'),
+    **quota.UNAVAILABLE,
 }
 
 # Seconds before each retry of a request that has met a concurrent change

@@ -8,6 +8,7 @@ from keystoneauth1 import exceptions as ks_exc
 from nova import exception as nova_exc
 from openstack import exceptions as sdk_exc
 from oslo_db import exception as db_exc
+from oslo_limit import exception as limit_exc
 from oslo_utils import uuidutils
 
 from nova_groupext import exception
@@ -199,6 +200,7 @@ class TestServe(ServeTestCase):
         for error in (
             nova_exc.UsagesRetrievalFailed(project_id='p', user_id='u'),
             ks_exc.ConnectFailure('keystone'),
+            limit_exc.SessionInitError('keystone'),
             sdk_exc.SDKException('keystone'),
         ):
             with fixtures.MockPatchObject(quota, 'check', self.failing(error)):
