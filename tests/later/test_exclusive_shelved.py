@@ -30,11 +30,13 @@ class ShelvedTestCase(
 ):
     """An exclusive group with servers; ``self.server`` is one of them."""
 
+    FLAVOR = 'm1.xlarge'
+
     def setUp(self):
         super().setUp()
         servers = {
             path: self.create(
-                'm1.xlarge',
+                self.FLAVOR,
                 user='admin',
                 scheduler_hints=base.member_hints(self.uuid, path),
             )
@@ -178,6 +180,16 @@ class TestOnlyServer(ShelvedTestCase):
         self.assertEqual(('Success', 'ACTIVE'), outcome)
         self.assert_hosts_full(self.host_of(self.server))
 
+    def test_server_described_otherwise_returns_as_it_was(self):
+        zone = base.member('m1.xlarge', count=1, availability_zone='az1')
+        self.put_revision(self.uuid, {**ONE_HOST, 'members': {'a': zone}})
+
+        outcome = self.move('unshelve', self.server)
+
+        self.see()
+        self.assertEqual(('Success', 'ACTIVE'), outcome)
+        self.assert_hosts_full(self.host_of(self.server))
+
     def test_server_that_ends_before_it_rests_leaves_nothing(self):
         self.move('unshelve', self.server)
 
@@ -221,3 +233,29 @@ class TestOnlyServer(ShelvedTestCase):
         self.assertEqual('SHELVED_OFFLOADED', server.status)
         self.assertEqual(free, self.free())
         self.assertEqual([], self.reservations(states.Hold.HELD))
+
+
+class TestPendingFlavor(ShelvedTestCase):
+    """A server to be resized, shelved before its group becomes exclusive."""
+
+    FLAVOR = 'm1.small'
+    TOPOLOGY = {'members': {'a': base.member('m1.small')}}
+    LARGER = {'members': {'a': base.member('m1.large')}}
+
+    def test_server_to_be_resized_returns_as_it_was(self):
+        self.put_revision(self.uuid, self.LARGER)
+        self.shelve(self.server)
+        self.follow()
+        self.put_revision(
+            self.uuid, {**self.LARGER, 'policies': ONE_HOST['policies']}
+        )
+
+        outcome = self.move('unshelve', self.server)
+
+        self.see()
+        self.assertEqual(('Success', 'ACTIVE'), outcome)
+        [allocation] = self.allocations(self.server.id).values()
+        self.assertEqual(2048, allocation['resources']['MEMORY_MB'])
+        self.assert_hosts_full(self.host_of(self.server))
+        self.assertEqual([], self.reservations(states.Hold.HELD))
+        self.assertEqual([], audit.audit(self.context, self.placement_client))

@@ -203,6 +203,20 @@ class TestResizing(ResizingTestCase):
         self.act(uuid, 'replan')
         self.eventually(self.reservation, lambda host: host == home, uuid)
 
+    def test_shelved_server_is_unshelved_as_it_was(self):
+        uuid, servers = self.running(one())
+        self.put_revision(uuid, one(LARGE))
+        self.shelve(servers['a'])
+
+        outcome = self.move('unshelve', servers['a'])
+
+        self.reap()
+        self.assertEqual(('Success', 'ACTIVE'), outcome)
+        home = self.host_of(servers['a'])
+        self.assertEqual({home: 1}, self.vcpus(servers['a'].id))
+        held = {'from': SMALL, 'to': LARGE, 'held': True}
+        self.assertEqual(('HELD', held), self.told(uuid))
+
     def test_expired_reservation_is_released(self):
         uuid, _servers = self.running(one())
         before = self.free()

@@ -8,6 +8,7 @@ for their own group.
 import dataclasses
 
 from nova_groupext.objects import states
+from nova_groupext.objects.aliases import JsonObject
 from nova_groupext.objects.hold import VRTHold
 
 
@@ -20,12 +21,15 @@ class CurrentHolds:
     :ivar held: {member path: its VRTHold} of members in state HELD
     :ivar reservations: {member path: VRTHold} of the resize reservations
     :ivar placeholder_holds: [VRTHold] of the placeholders on exclusive hosts
+    :ivar shelved: {member path: resolved request of its server} of the members
+        whose server is shelved: it returns as it was, however it is described
     """
 
     servers: dict[str, VRTHold]
     held: dict[str, VRTHold]
     reservations: dict[str, VRTHold]
     placeholder_holds: list[VRTHold]
+    shelved: dict[str, JsonObject]
 
     @classmethod
     def read(cls, context, group, adopted=()):
@@ -43,8 +47,10 @@ class CurrentHolds:
             for hold in committed
             if hold.is_resize_reservation and hold.status == states.Hold.HELD
         }
-        servers, held, reservations = {}, {}, {}
+        servers, held, reservations, shelved = {}, {}, {}, {}
         for member in group.members:
+            if member.status == states.Member.SHELVED:
+                shelved[member.path] = member.current_request
             if (
                 member.id in holds
                 and member.status in states.MEMBER_HAS_SERVER
@@ -56,7 +62,7 @@ class CurrentHolds:
                 reservations[member.path] = reservation_of[member.id]
         placeholder_holds = [hold for hold in committed if hold.is_placeholder]
         servers.update(adopted)
-        return cls(servers, held, reservations, placeholder_holds)
+        return cls(servers, held, reservations, placeholder_holds, shelved)
 
     @property
     def all(self):
@@ -74,5 +80,5 @@ class CurrentHolds:
 
 
 NO_HOLDS = CurrentHolds(
-    servers={}, held={}, reservations={}, placeholder_holds=[]
+    servers={}, held={}, reservations={}, placeholder_holds=[], shelved={}
 )

@@ -121,7 +121,7 @@ def store(work, situation, answer):
     resizing = situation.needs.resizing
     reservations, resizes = {}, {}
     unneeded = dict(situation.current.reservations)
-    for path in resizing.keys() | situation.shelved:
+    for path in resizing.keys() | situation.current.shelved.keys():
         node = answer.placement.get(path)
         if node is None:
             continue

@@ -57,24 +57,25 @@ def find_resize_needs(
         is_same = _are_same(member, drafted[path])
         if not is_same:
             _check_can_change(group, member, drafted[path])
+        request = snapshot.class_of_member(path).request
         if unchanged := _unchanged_hold(
-            member, drafted[path], current, is_same
+            member, drafted[path], current, is_same, request
         ):
             needs.unchanged[path] = unchanged
         elif _may_be_resized(member, current, is_same, is_replacement):
             _compare_server(
-                *(context, placement_client, member, current, needs),
-                snapshot.class_of_member(path).request,
+                *(context, placement_client, member, current, needs), request
             )
     return needs
 
 
-def _unchanged_hold(member, drafted, current, is_same):
+def _unchanged_hold(member, drafted, current, is_same, request):
     """Return the hold or reservation that a member keeps for sure, or None.
 
     :param drafted: the same member in the draft; it has a request of its own
         if it is for a server of a former description
     :param is_same: whether the draft describes it as before
+    :param request: {resource: amount} of the member in the draft
     """
     path = member.path
     if path in current.held:
@@ -84,9 +85,22 @@ def _unchanged_hold(member, drafted, current, is_same):
             and drafted.server_request == member.server_request
         )
         return current.held[path] if is_kept else None
-    if member.status == states.Member.SHELVED:
-        return current.reservations.get(path)
+    reservation = current.reservations.get(path)
+    if member.status == states.Member.SHELVED and _is_for(
+        reservation, request
+    ):
+        return reservation
     return None
+
+
+def _is_for(reservation, request):
+    """Check whether a reservation, if there is any, has requested amounts.
+
+    That of a server to be resized is not what the server needs to return.
+    """
+    return reservation is not None and (
+        own_capacity.total_amounts(reservation.allocations) == request
+    )
 
 
 def _are_same(member, drafted):
@@ -137,10 +151,7 @@ def _compare_server(
         return
     needs.resizing[path] = current.servers[path].node
     reservation = current.reservations.get(path)
-    if (
-        reservation
-        and own_capacity.total_amounts(reservation.allocations) == request
-    ):
+    if _is_for(reservation, request):
         needs.unchanged[path] = reservation
 
 

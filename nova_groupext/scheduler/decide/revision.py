@@ -62,11 +62,6 @@ def _look(work, tools, excluded):
             *(current, snapshot),
             is_replacement=work.is_replacement,
         ),
-        shelved=frozenset(
-            member.path
-            for member in group.members
-            if member.status == states.Member.SHELVED
-        ),
         to_replace=_to_replace(work, group),
     )
 
@@ -143,7 +138,9 @@ def _problem(work, situation, unchanged):
     needs = situation.needs
     # Shelved members get no host until they return.
     without_host = (
-        situation.shelved - needs.unchanged.keys() - situation.to_replace
+        situation.current.shelved.keys()
+        - needs.unchanged.keys()
+        - situation.to_replace
     )
     problem = revision_problem.pin(
         situation.snapshot.problem, unchanged, needs.resizing

@@ -100,7 +100,6 @@ class Situation:
     :ivar current: holds and servers that the group has
     :ivar needs: comparison of these with what the draft describes
     :ivar locations: MemberLocations; None for a first plan
-    :ivar shelved: paths of the members with a shelved server
     :ivar to_replace: paths of the members that a replacement is for
     """
 
@@ -109,7 +108,6 @@ class Situation:
     current: current_holds.CurrentHolds = current_holds.NO_HOLDS
     needs: resize_needs.ResizeNeeds = resize_needs.NO_NEEDS
     locations: MemberLocations | None = None
-    shelved: frozenset = frozenset()
     to_replace: frozenset = frozenset()
 
 

@@ -227,8 +227,9 @@ class _Look:
     def _classify(self):
         """Return the classes, and which member is of which class.
 
-        Servers keep the classes of their member sets. Only a member that waits
-        for a server of a former description has another one.
+        Servers keep the classes of their member sets. Only a member with a
+        shelved server, or that waits for one, may have another class: that of
+        its server.
 
         :returns: ({name: MemberClass}, {path: name}, members in order, and
             {name: request_specs.key() of the class})
@@ -243,10 +244,11 @@ class _Look:
         for member in self._group.members:
             class_of[member.path] = class_of_set[member.member_set]
             is_new = member.path not in self._current.servers
-            if is_new and member.server_request is not None:
-                class_of[member.path] = self._class_name(
-                    class_by_key, member.server_request
-                )
+            request = self._current.shelved.get(
+                member.path, member.server_request
+            )
+            if is_new and request is not None:
+                class_of[member.path] = self._class_name(class_by_key, request)
         classes = {each.name: each for each in class_by_key.values()}
         keys = {each.name: key for key, each in class_by_key.items()}
         return classes, class_of, keys

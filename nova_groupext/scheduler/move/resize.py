@@ -37,6 +37,7 @@ from nova_groupext.objects import states
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.hold import VRTHold
 from nova_groupext.objects.member import VRTMember
+from nova_groupext.scheduler.current import own_capacity
 from nova_groupext.scheduler.move import destinations
 from nova_groupext.scheduler.nova import request_specs
 from nova_groupext.scheduler.placement import bodies
@@ -113,8 +114,8 @@ def _shelved_path(context, ref, server_uuid):
 def find_reservation(context, spec, host_manager):
     """Return the reservation to resize or unshelve a server, or None.
 
-    Only if the request equals the member's description: for other resizes, and
-    for moves that keep the flavor, Nova selects a host.
+    Only if the request equals what it is held for: for other resizes, and for
+    moves that keep the flavor, Nova selects a host.
 
     :param spec: RequestSpec of the move
     :param host_manager: Nova's HostManager
@@ -133,7 +134,9 @@ def find_reservation(context, spec, host_manager):
         is_valid = (
             member.status == states.Member.SHELVED or not group.has_expired
         )
-        if is_valid and _is_as_described(context, member, spec, host_manager):
+        if is_valid and _is_as_held(
+            context, member, reservation, spec, host_manager
+        ):
             return reservation
     except database_errors.ANY:
         LOG.exception(
@@ -144,22 +147,41 @@ def find_reservation(context, spec, host_manager):
     return None
 
 
-def _is_as_described(context, member, spec, host_manager):
-    """Check whether a request equals the member's description."""
-    described_spec = request_specs.make_spec(
-        context, member.resolved_request, spec.project_id, spec.user_id
+def _is_as_held(context, member, reservation, spec, host_manager):
+    """Check whether a request equals what a reservation is held for.
+
+    A resize makes a server what its member describes; a shelved server returns
+    as it was, and must not take what is held for a resize.
+    """
+    request = member.resolved_request
+    if member.status == states.Member.SHELVED:
+        request = member.current_request
+    return _requested_amounts(
+        context, request, spec, host_manager
+    ) == own_capacity.total_amounts(reservation.allocations)
+
+
+def _requested_amounts(context, request, spec, host_manager):
+    """Return {resource: amount} of a spec; None unless it is as resolved.
+
+    :param request: resolved request that the spec has to be equal to
+    """
+    resolved_spec = request_specs.make_spec(
+        context, request, spec.project_id, spec.user_id
     )
     try:
-        described, requested = (
+        resolved, requested = (
             request_specs.placement_request(
                 context, each, host_manager, is_compared=True
             )
             # Nova's request filters change a spec; the caller needs it.
-            for each in (described_spec, copy.deepcopy(spec))
+            for each in (resolved_spec, copy.deepcopy(spec))
         )
     except nova_exc.NoValidHost:
-        return False
-    return request_specs.are_equal(described, requested)
+        return None
+    if not request_specs.are_equal(resolved, requested):
+        return None
+    return requested.merged_resources()
 
 
 def claim(

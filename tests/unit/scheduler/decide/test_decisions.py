@@ -4,6 +4,7 @@
 import dataclasses
 import types
 
+from nova_groupext.objects import states
 from nova_groupext.objects.plan import VRTPlan
 from nova_groupext.scheduler.current import current_holds
 from nova_groupext.scheduler.current import locations
@@ -117,11 +118,11 @@ class TestStore(DecisionTestCase):
 
     def test_shelved_server_gets_a_reservation_and_no_hold(self):
         self.deployment.request_release(self.uuid, 'm-0')
+        member = self.deployment.member(self.uuid, 'm-0')
+        member.update_row(self.context, status=states.Member.SHELVED)
         self.group = self.deployment.group(self.uuid)
         wishes = {'m-0': self.third, 'm-1': self.second}
-        situation = dataclasses.replace(
-            self.situation(wishes), shelved=frozenset({'m-0'})
-        )
+        situation = self.situation(wishes)
 
         decision = decisions.store(self.work(), situation, self.answer(wishes))
 
