@@ -185,6 +185,12 @@ class MovingTestCase(base.StepTestCase):
     def _unshelve(server, _source):
         server.unshelve()
 
+    def unshelve_to(self, server, **destination):
+        """Unshelve a server to a host or zone; return as move() does."""
+        self.cloud.nova('admin').servers.get(server).unshelve(**destination)
+        outcome = self.wait_for_action(server, 'unshelve')
+        return outcome, self.wait_until_idle(server).status
+
     def force_live_migration(self, server, host):
         """Live-migrate past the scheduler, as admins could until 2.67."""
         nova = self.cloud.nova('admin')

@@ -190,6 +190,25 @@ class TestOnlyServer(ShelvedTestCase):
         self.assertEqual(('Success', 'ACTIVE'), outcome)
         self.assert_hosts_full(self.host_of(self.server))
 
+    def test_server_is_not_unshelved_to_a_host(self):
+        self.assert_refused('unshelve it without a host', host='cmp-1')
+
+        self.assertEqual(
+            ('Success', 'ACTIVE'), self.move('unshelve', self.server)
+        )
+
+    def test_server_is_not_unshelved_to_another_zone(self):
+        self.assert_refused(
+            'unshelve it with --no-availability-zone', availability_zone='az1'
+        )
+        # Nova keeps the zone of an unshelve that has failed.
+        self.assert_refused('unshelve it with --no-availability-zone')
+
+        self.assertEqual(
+            ('Success', 'ACTIVE'),
+            self.unshelve_to(self.server, availability_zone=None),
+        )
+
     def test_server_that_ends_before_it_rests_leaves_nothing(self):
         self.move('unshelve', self.server)
 
@@ -233,6 +252,22 @@ class TestOnlyServer(ShelvedTestCase):
         self.assertEqual('SHELVED_OFFLOADED', server.status)
         self.assertEqual(free, self.free())
         self.assertEqual([], self.reservations(states.Hold.HELD))
+
+    def assert_refused(self, reason, **destination):
+        """Expect that the server stays shelved, and nothing is held for it."""
+        outcome = self.unshelve_to(self.server, **destination)
+
+        self.assertEqual(('Error', 'SHELVED_OFFLOADED'), outcome)
+        self.assertIn(reason, self.reason_of_error())
+        self.assertEqual(self.total_vcpus(), self.free())
+        self.assertEqual([], self.reservations(states.Hold.HELD))
+
+    def reason_of_error(self):
+        """Return what Nova tells of the server's newest failed action."""
+        actions = self.cloud.nova('admin').instance_action
+        newest = actions.list(self.server)[0]
+        events = actions.get(self.server, newest.request_id).events
+        return str([event.get('details') for event in events])
 
 
 class TestPendingFlavor(ShelvedTestCase):

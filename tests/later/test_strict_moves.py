@@ -5,9 +5,11 @@ import collections
 
 from testtools import matchers
 
+from nova_groupext.cloud import hosts
 from tests.functional import base
 from tests.functional import foreign_consumers
 from tests.functional import moves
+from tests.functional import revising
 
 STRICT = {
     'affinity': moves.group(2, moves.policy('affinity', 'rack')),
@@ -103,3 +105,42 @@ for _kind in STRICT:
         f'test_moves_keep_{_kind.replace("-", "_")}',
         lambda self, kind=_kind: self.check(kind),
     )
+
+
+class TestUnshelvedTo(moves.MovingTestCase, revising.RevisingTestCase):
+    """Unshelves to a host or zone, of a server that is to be resized."""
+
+    HOSTS = (
+        hosts.Host('cmp-1', 'r1', 'az1', vcpus=8),
+        hosts.Host('cmp-2', 'r1', 'az1', vcpus=8),
+        # The weighers prefer this one.
+        hosts.Host('cmp-3', 'r2', 'az2', vcpus=32),
+    )
+    REFUSED = ('Error', 'SHELVED_OFFLOADED')
+    UNSHELVED = ('Success', 'ACTIVE')
+
+    def test_strict_policy_restricts_requested_hosts_and_zones(self):
+        apart = [moves.policy('anti-affinity', 'host')]
+        small = moves.group(2, *apart)
+        uuid, servers = self.create_group_servers(small)
+        server_on = {self.host_of(each): each for each in servers.values()}
+        server_on.pop('cmp-3')
+        [(home, server)] = server_on.items()
+        larger = {'m': base.member('m1.medium', count=2)}
+        self.put_revision(uuid, {'members': larger, 'policies': apart})
+
+        self.shelve(server)
+        self.assertEqual(self.REFUSED, self.unshelve_to(server, host='cmp-3'))
+        self.assertEqual(self.UNSHELVED, self.unshelve_to(server, host=home))
+        self.assertEqual(home, self.host_of(server))
+
+        self.shelve(server)
+        for zone, outcome in ('az2', self.REFUSED), ('az1', self.UNSHELVED):
+            self.assertEqual(
+                outcome, self.unshelve_to(server, availability_zone=zone)
+            )
+        self.assertIn(self.host_of(server), {'cmp-1', 'cmp-2'})
+
+        self.follow()
+        # This releases the reservations for the resize.
+        self.put_revision(uuid, small)

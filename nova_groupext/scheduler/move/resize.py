@@ -43,6 +43,7 @@ from nova_groupext.scheduler.nova import request_specs
 from nova_groupext.scheduler.placement import bodies
 from nova_groupext.scheduler.protocol import exclusive_hosts
 from nova_groupext.scheduler.protocol import redeem
+from nova_groupext.scheduler.redeem import description_match
 from nova_groupext.scheduler.redeem import replacement_request
 from nova_groupext.scheduler.redeem import reserve
 
@@ -58,6 +59,10 @@ NO_RESERVATION = (
     'be held for it first'
 )
 HOST_REFUSED = "Nova's filters refuse the host that was found for it"
+HOST_REQUESTED = (
+    'planners select the hosts of a group with an exclusive policy; unshelve '
+    'it without a host'
+)
 
 
 class Refused(nova_exc.NoValidHost):
@@ -73,12 +78,13 @@ def iter_reservations(context, ref, spec, host_manager):
     :param spec: RequestSpec of the move
     :param host_manager: Nova's HostManager
     :returns: iterator of VRTHolds
-    :raises: nova.exception.NoValidHost if a shelved server finds none
+    :raises: nova.exception.NoValidHost if a shelved server finds none, or is
+        to be unshelved to another zone or to a host
     """
     reservation = find_reservation(context, spec, host_manager)
     if reservation is not None:
         yield reservation
-    path = _shelved_path(context, ref, spec.instance_uuid)
+    path = _shelved_path(context, ref, spec, host_manager)
     replacement = path and replacement_request.ReplacementRequest(
         context, ref.group, 'it stays shelved'
     )
@@ -92,23 +98,56 @@ def iter_reservations(context, ref, spec, host_manager):
         yield reservation
 
 
-def _shelved_path(context, ref, server_uuid):
-    """Return the member's path if it needs a reservation to be unshelved."""
+def _shelved_path(context, ref, spec, host_manager):
+    """Return the member's path if it needs a reservation to be unshelved.
+
+    :raises: nova.exception.NoValidHost if none can be as requested
+    """
     try:
-        group, member = destinations.find_member(context, ref, server_uuid)
+        group, member = destinations.find_member(
+            context, ref, spec.instance_uuid
+        )
         if (
             member is not None
             and member.status == states.Member.SHELVED
             and exclusive_hosts.is_confined(group, member.path)
         ):
+            if obstacle := _unshelve_obstacle(
+                context, member, spec, host_manager
+            ):
+                raise reserve.refusal(member.path, obstacle)
             return member.path
     except database_errors.ANY:
         LOG.exception(
             'The VRT group of server %s could not be read; Nova selects its '
             'host.',
-            server_uuid,
+            spec.instance_uuid,
         )
     return None
+
+
+def _unshelve_obstacle(context, member, spec, host_manager):
+    """Return why no reservation can be as an unshelve requests, or None.
+
+    A planner holds what the server had: it knows neither the host nor the zone
+    that an unshelve requests.
+    """
+    request = member.current_request
+    if _requested_amounts(context, request, spec, host_manager) is not None:
+        return None
+    destination = spec.requested_destination
+    if destination and 'host' in destination and destination.host:
+        return HOST_REQUESTED
+    zone = request['availability_zone']
+    if spec.availability_zone == zone:
+        return description_match.OTHER_RESOURCES
+    option = (
+        f'--availability-zone {zone}' if zone else '--no-availability-zone'
+    )
+    return (
+        'a server of a group with an exclusive policy returns to its own '
+        f'availability zone; unshelve it with {option}'
+    )
 
 
 def find_reservation(context, spec, host_manager):

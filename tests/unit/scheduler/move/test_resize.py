@@ -54,6 +54,7 @@ class TestOwnCapacity(base.HeldGroupTestCase):
         asked = []
         for owner, name, replacement in (
             (resize, 'find_reservation', lambda *_args: None),
+            (resize, '_unshelve_obstacle', lambda *_args: None),
             (
                 resize.destinations,
                 'find_member',
