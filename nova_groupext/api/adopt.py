@@ -17,6 +17,7 @@ from nova_groupext.api import groups
 from nova_groupext.api import revise
 from nova_groupext.objects.group import VRTGroup
 from nova_groupext.objects.member import VRTMember
+from nova_groupext.objects.member_set import FLAVOR_NEEDS
 from nova_groupext.solver.language import validation
 
 SERVERS = '$.adopt.servers'
@@ -30,16 +31,6 @@ REMEDIES = {
     vm_states.ERROR: 'repair or replace it first',
     vm_states.SOFT_DELETED: 'restore it first',
 }
-
-# Fields of a flavor that determine what a server needs from its host.
-_CAPACITY_FIELDS = (
-    'vcpus',
-    'memory_mb',
-    'root_gb',
-    'ephemeral_gb',
-    'swap',
-    'extra_specs',
-)
 
 
 def adopt(context, group, servers):
@@ -181,7 +172,7 @@ def _flavor(server, request):
     expected = objects.Flavor.obj_from_primitive(request['flavor'])
     if flavor_id == request['flavor_id'] and any(
         getattr(current, name) != getattr(expected, name)
-        for name in _CAPACITY_FIELDS
+        for name in FLAVOR_NEEDS
     ):
         return f'an older version of {current.name}'
     return flavor_id

@@ -3,6 +3,7 @@
 
 import functools
 import re
+from types import MappingProxyType
 
 from nova import availability_zones
 from nova import exception as nova_exc
@@ -15,6 +16,7 @@ from oslo_utils import uuidutils
 
 from nova_groupext import exception
 from nova_groupext.conf import CONF
+from nova_groupext.objects.member_set import are_alike
 from nova_groupext.solver.language import validation
 
 # Errors of Glance for an image that the tenant cannot have
@@ -35,10 +37,13 @@ UNSUPPORTED = (
 )
 
 
-def requests(context, member_sets):
+def requests(context, member_sets, former=MappingProxyType({})):
     """Resolve the members of a Topology, each distinct description once.
 
     :param member_sets: entries of ``members``, each with or without a count
+    :param former: {member set path: resolved request} of those described as
+        before. It stays if it is still alike, and if its flavor or image has
+        gone since: servers run on without these.
     :returns: {member set path: {"flavor": Flavor, "image": ImageMeta (both as
         primitives), "flavor_id": flavorid, "image_id": uuid,
         "availability_zone": name or None, "is_bfv": boots from a volume}};
@@ -48,23 +53,38 @@ def requests(context, member_sets):
     """
     resolver = _Resolver(context)
     return {
-        member_set.path: resolver.request(member_set)
-        for member_set in member_sets
+        each.path: resolver.request(each, former.get(each.path))
+        for each in member_sets
     }
 
 
 class _Resolver:
     def __init__(self, context):
         self._context = context
-        self._requests = {}
+        # {description: resolved request, or the error}
+        self._results = {}
 
-    def request(self, member_set):
+    def request(self, member_set, former):
+        """Return the resolved request of a member set.
+
+        :param former: see requests(); None for another description
+        """
         description = jsonutils.dumps(member_set.spec, sort_keys=True)
-        if description not in self._requests:
-            self._requests[description] = self._resolve(
-                member_set.spec, member_set.where
-            )
-        return self._requests[description]
+        if description not in self._results:
+            self._results[description] = self._try(member_set)
+        result = self._results[description]
+        if former is None:
+            if isinstance(result, Exception):
+                raise result
+            return result
+        is_kept = isinstance(result, Exception) or are_alike(former, result)
+        return former if is_kept else result
+
+    def _try(self, member_set):
+        try:
+            return self._resolve(member_set.spec, member_set.where)
+        except (validation.InvalidInput, exception.Unsupported) as exc:
+            return exc
 
     def _resolve(self, spec, where):
         flavor = self._flavor(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Revision of a group: a new definition, stored as a draft to be planned.
 
-Members whose description is unchanged keep their resolved flavor and image.
-The others are resolved as for a new group.
+Flavors and images are read as for a new group: operators and owners change
+them. Servers keep what they were built with.
 """
 
 from nova_groupext import exception
@@ -58,7 +58,8 @@ def revise(context, group, attributes, parsed, removed=None):
     )
     _check_state(group, is_given_up=is_given_up)
     related.check(context, group.project_id, parsed, group)
-    draft = _draft(context, group, attributes, parsed)
+    requests = _read_requests(context, group, parsed)
+    draft = _draft(context, group, attributes, parsed, requests)
     set_members(group, draft, removed=removed)
     return _store(context, group, draft)
 
@@ -121,11 +122,15 @@ def _present_draft(context, group):
     """Return a draft with the present definition of the group."""
     attributes = {'topology': describe.compose_topology(group)}
     parsed = describe.read_topology(attributes['topology'])
-    return _draft(context, group, attributes, parsed)
+    requests = {each.path: each.resolved_request for each in group.member_sets}
+    return _draft(context, group, attributes, parsed, requests)
 
 
-def _draft(context, group, attributes, parsed):
-    """Return a draft whose members are still to be set."""
+def _draft(context, group, attributes, parsed, requests):
+    """Return a draft whose members are still to be set.
+
+    :param requests: {member set: resolved request}
+    """
     unchanged = {
         'name': group.name,
         'description': group.description,
@@ -137,7 +142,6 @@ def _draft(context, group, attributes, parsed):
     draft.user_id = group.user_id
     draft.movable_paths = None
     draft.keep_server = attributes.get('keep_server', False)
-    requests = _requests(context, group, parsed)
     for member_set in draft.member_sets:
         member_set.resolved_request = requests[member_set.path]
     return draft
@@ -166,21 +170,15 @@ def set_members(group, draft, **changes):
     ]
 
 
-def _requests(context, group, parsed):
+def _read_requests(context, group, parsed):
     """Return {member set: resolved request}, see resolve.requests()."""
     present = {each.path: each for each in group.member_sets}
-    unchanged = {
-        member_set.path: present[member_set.path].resolved_request
-        for member_set in parsed.member_sets
-        if member_set.path in present
-        and present[member_set.path].spec == member_set.spec
+    former = {
+        each.path: present[each.path].resolved_request
+        for each in parsed.member_sets
+        if each.path in present and present[each.path].spec == each.spec
     }
-    changed = [
-        member_set
-        for member_set in parsed.member_sets
-        if member_set.path not in unchanged
-    ]
-    return unchanged | resolve.requests(context, changed)
+    return resolve.requests(context, parsed.member_sets, former)
 
 
 def _check_servers(group, draft):
@@ -258,7 +256,7 @@ def _redescribe_obstacle(member, drafted):
         return 'whether a server boots from a volume cannot be changed'
     if (
         member.status != states.Member.ACTIVE
-        and old['flavor'] != new['flavor']
+        and old['flavor_id'] != new['flavor_id']
     ):
         return 'a flavor can be changed only for an ACTIVE server'
     return None

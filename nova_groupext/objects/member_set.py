@@ -30,7 +30,16 @@ COUNTS = ('count', 'min_count', 'max_count', 'max_surge')
 # Keys of a description that are not part of its spec
 _NOT_IN_SPEC = (*COUNTS, 'policies')
 # Keys of resolved requests
-_KIND_OF_SERVER = ('flavor_id', 'image_id', 'is_bfv', 'availability_zone')
+_NAMED = ('flavor_id', 'image_id', 'is_bfv', 'availability_zone')
+#: Properties of a flavor that its servers require of their hosts
+FLAVOR_NEEDS = (
+    'vcpus',
+    'memory_mb',
+    'root_gb',
+    'ephemeral_gb',
+    'swap',
+    'extra_specs',
+)
 
 
 @ovo.VersionedObjectRegistry.register
@@ -91,19 +100,25 @@ class VRTMemberSet(base.VRTObject):
 
 
 def are_alike(request: JsonObject, other: JsonObject) -> bool:
-    """Check whether two resolved requests are for the same kind of server."""
-    return kind_of(request) == kind_of(other)
+    """Check whether two resolved requests are for the same kind of server.
+
+    A flavor or image that was changed in between is for another one.
+    """
+    return all(
+        request.get(name) == other.get(name) for name in _NAMED
+    ) and needs_of(request) == needs_of(other)
 
 
 def kind_of(request: JsonObject) -> Kind:
     """Return the kind of server that a resolved request is for."""
-    return [request.get(name) for name in _KIND_OF_SERVER]
+    return [request.get('image_id'), *needs_of(request)]
 
 
 def needs_of(request: JsonObject) -> list[object]:
     """Return what the servers of a resolved request require of their hosts."""
     return [
-        *(request.get(name) for name in _KIND_OF_SERVER if name != 'image_id'),
+        *(request.get(name) for name in _NAMED if name != 'image_id'),
+        flavor_needs(request.get('flavor')),
         image_needs(request.get('image')),
     ]
 
@@ -139,6 +154,15 @@ class Matching:
 
     def _is_for(self, member_set: Path, request: JsonObject) -> bool:
         return self.kinds.get(member_set) == kind_of(request)
+
+
+def flavor_needs(flavor: JsonObject | None) -> JsonObject:
+    """Return what a flavor requires of the hosts of its servers.
+
+    :param flavor: a Flavor as a primitive
+    """
+    data = (flavor or {}).get('nova_object.data', {})
+    return {name: data.get(name) for name in FLAVOR_NEEDS}
 
 
 def image_needs(image: JsonObject | None) -> JsonObject:

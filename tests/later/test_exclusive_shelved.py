@@ -180,6 +180,19 @@ class TestOnlyServer(ShelvedTestCase):
         self.assertEqual(('Success', 'ACTIVE'), outcome)
         self.assert_hosts_full(self.host_of(self.server))
 
+    def test_server_returns_with_the_flavor_that_it_was_built_with(self):
+        self.cloud.placement.put('/traits/CUSTOM_FAST')
+        flavor = self.cloud.nova('admin').flavors.find(name='m1.xlarge')
+        flavor.set_keys({'trait:CUSTOM_FAST': 'required'})
+        self.addCleanup(flavor.unset_keys, ['trait:CUSTOM_FAST'])
+        self.put_revision(self.uuid, ONE_HOST)
+
+        outcome = self.move('unshelve', self.server)
+
+        self.see()
+        self.assertEqual(('Success', 'ACTIVE'), outcome)
+        self.assert_hosts_full(self.host_of(self.server))
+
     def test_server_described_otherwise_returns_as_it_was(self):
         zone = base.member('m1.xlarge', count=1, availability_zone='az1')
         self.put_revision(self.uuid, {**ONE_HOST, 'members': {'a': zone}})

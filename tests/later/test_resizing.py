@@ -50,6 +50,17 @@ class ResizingTestCase(moves.MovingTestCase, revising.RevisingTestCase):
         reaper.release_ending(self.context, self.placement_client)
         self.assertEqual([], audit.audit(self.context, self.placement_client))
 
+    def delete_group(self, uuid, user='demo'):
+        """Delete a group and its draft, and run reapers until it is gone."""
+        self.api(user).delete(f'{base.GROUPS}/{uuid}')
+        endpoint = planner.Planner('another')
+
+        def reap():
+            rounds.reap(endpoint, self.context)
+            return self.holds_of(uuid)
+
+        self.eventually(reap, lambda holds: not holds)
+
     def running(self, topology, flavor=SMALL):
         """Hold a group and create its servers.
 
@@ -327,17 +338,6 @@ class TestResizing(ResizingTestCase):
             self.put(uuid, {'members': volume}),
         )
         self.delete_group(uuid)
-
-    def delete_group(self, uuid, user='demo'):
-        """Delete a group and its draft, and run reapers until it is gone."""
-        self.api(user).delete(f'{base.GROUPS}/{uuid}')
-        endpoint = planner.Planner('another')
-
-        def reap():
-            rounds.reap(endpoint, self.context)
-            return self.holds_of(uuid)
-
-        self.eventually(reap, lambda holds: not holds)
 
     def test_reservation_counts_for_quota_until_the_resize(self):
         self.set_quota(cores=2, instances=1)

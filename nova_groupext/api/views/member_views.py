@@ -175,7 +175,10 @@ def _resize(member, reservation, may_see_hosts):
 
 
 def _pending(member):
-    """Return what of a server differs from its description, or None."""
+    """Return what of a server differs from its description, or None.
+
+    A flavor or image that was changed since is still what is described.
+    """
     has_server = member.status in states.MEMBER_HAS_SERVER
     if member.server_request is None or not has_server:
         return None
@@ -188,6 +191,8 @@ def _pending(member):
         for request in (member.server_request, member.resolved_request)
     )
     names = [name for name in present if present[name] != described[name]]
+    if not names:
+        return None
     return {
         'from': {name: present[name] for name in names},
         'to': {name: described[name] for name in names},

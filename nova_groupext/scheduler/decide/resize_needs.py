@@ -50,10 +50,8 @@ def find_resize_needs(
     """
     drafted = {member.path: member for member in draft.members}
     needs = ResizeNeeds(unchanged={}, resizing={})
-    for member in group.members:
+    for member in [each for each in group.members if each.path in drafted]:
         path = member.path
-        if path not in drafted:
-            continue
         is_same = _are_same(member, drafted[path])
         if not is_same:
             _check_can_change(group, member, drafted[path])
@@ -62,9 +60,10 @@ def find_resize_needs(
             member, drafted[path], current, is_same, request
         ):
             needs.unchanged[path] = unchanged
-        elif _may_be_resized(member, current, is_same, is_replacement):
+        elif _may_be_resized(member, drafted[path], current, is_replacement):
             _compare_server(
-                *(context, placement_client, member, current, needs), request
+                *(context, placement_client, member, current, needs, is_same),
+                request,
             )
     return needs
 
@@ -111,23 +110,29 @@ def _are_same(member, drafted):
     return before == after
 
 
-def _may_be_resized(member, current, is_same, is_replacement):
-    """Check whether a member's server may need another allocation."""
+def _may_be_resized(member, drafted, current, is_replacement):
+    """Check whether a member's server may need another allocation.
+
+    Nova resizes no server to its own flavor, also if that was changed since.
+    """
     path = member.path
     if path in current.held or path not in current.servers:
         return False
     if is_replacement and path not in current.reservations:
         return False
-    return not is_same or member.server_request is not None
+    return _is_other_flavor(member.current_request, drafted)
+
+
+def _is_other_flavor(request, drafted):
+    """Check whether a drafted member has another flavor than a request."""
+    return request['flavor_id'] != drafted.resolved_request['flavor_id']
 
 
 def _check_can_change(group, member, drafted):
     """Raise if the request of a member cannot be changed now."""
     if member.status == states.Member.REDEEMING:
         raise exception.GenerationConflict(group=group.uuid)
-    is_resized = (
-        member.resolved_request['flavor'] != drafted.resolved_request['flavor']
-    )
+    is_resized = _is_other_flavor(member.resolved_request, drafted)
     if member.status == states.Member.SHELVED and is_resized:
         raise exception.MemberStateConflict(
             member=member.path,
@@ -137,10 +142,11 @@ def _check_can_change(group, member, drafted):
 
 
 def _compare_server(
-    context, placement_client, member, current, needs, request
+    context, placement_client, member, current, needs, is_same, request
 ):
     """Compare a server's allocations and reservation with its request.
 
+    :param is_same: whether the draft describes the member as before
     :param request: {resource: amount} of the member in the draft
     """
     path = member.path
@@ -151,7 +157,7 @@ def _compare_server(
         return
     needs.resizing[path] = current.servers[path].node
     reservation = current.reservations.get(path)
-    if _is_for(reservation, request):
+    if is_same and _is_for(reservation, request):
         needs.unchanged[path] = reservation
 
 

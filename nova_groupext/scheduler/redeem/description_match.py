@@ -4,11 +4,17 @@
 from nova import exception as nova_exc
 
 from nova_groupext import exception
+from nova_groupext.objects.member_set import flavor_needs
+from nova_groupext.objects.member_set import image_needs
 from nova_groupext.scheduler.nova import request_specs
 from nova_groupext.scheduler.redeem import reserve
 
 OTHER_RESOURCES = (
     'the server requests other resources than its member describes'
+)
+SPECIAL_RESOURCES = (
+    'the server requests NUMA nodes, PCI devices or numbered resource groups, '
+    'which members do not support yet'
 )
 
 
@@ -58,15 +64,41 @@ class DescriptionMatch:
             )
         except nova_exc.NoValidHost as exc:
             return exc.format_message()
-        if (
-            request_specs.needs_special_resources(spec)
-            or not request_specs.has_same_root_disk(request, spec)
-            or not request_specs.are_equal(described, self._request)
-        ):
-            return OTHER_RESOURCES
-        return None
+        if request_specs.needs_special_resources(spec):
+            return SPECIAL_RESOURCES
+        if request_specs.has_same_root_disk(
+            request, spec
+        ) and request_specs.are_equal(described, self._request):
+            return None
+        return _changed_since(request, spec) or OTHER_RESOURCES
 
     def _placement_request(self, context, spec):
         return request_specs.placement_request(
             context, spec, self._host_manager, is_compared=True
         )
+
+
+def _changed_since(request, spec):
+    """Return that a flavor or image has changed since it was described.
+
+    :returns: what has changed and the remedy, or None
+    """
+    flavor, image = spec.flavor, spec.image
+    changed = None
+    if flavor.flavorid == request['flavor_id'] and flavor_needs(
+        flavor.obj_to_primitive()
+    ) != flavor_needs(request['flavor']):
+        changed = f'flavor {flavor.name}'
+    elif (
+        request['image_id']
+        and image.id == request['image_id']
+        and (
+            image_needs(image.obj_to_primitive())
+            != image_needs(request['image'])
+        )
+    ):
+        changed = f'image {image.id}'
+    return changed and (
+        f'{changed} has changed since the member was described; update the '
+        'group, also with the same topology, to read it again'
+    )

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Unit tests of ``nova_groupext/objects/member_set.py``."""
 
+from nova.objects import image_meta
 from oslotest import base
 
 from nova_groupext import exception
@@ -35,10 +36,15 @@ class TestMemberSet(base.BaseTestCase):
             other = {**request, name: value}
             self.assertFalse(member_set.are_alike(request, other), name)
 
-    def test_changed_details_of_a_flavor_make_no_other_kind(self):
+    def test_changed_flavor_or_image_makes_another_kind(self):
         request, other = (api_base.request(vcpus=vcpus) for vcpus in (1, 2))
+        firmware = image_meta.ImageMeta.from_dict(
+            {'properties': {'hw_firmware_type': 'uefi'}}
+        )
+        image = {'image': firmware.obj_to_primitive()}
 
-        self.assertTrue(member_set.are_alike(request, other))
+        self.assertFalse(member_set.are_alike(request, other))
+        self.assertFalse(member_set.are_alike(request, {**request, **image}))
 
 
 class TestStored(objects_base.GroupTestCase):
