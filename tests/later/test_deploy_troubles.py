@@ -110,8 +110,35 @@ class TestTroubles(deploying.DeployTestCase):
         self.assertIsNone(made.members['db'].fault)
         self.assertEqual({ACTIVE: 1}, self.recorded_counts[-1])
 
-    def test_member_whose_build_failed_before_is_created_again(self):
-        """The next command comes before the reaper's next round."""
+    def test_member_whose_build_failed_is_created_before_the_reaper(self):
+        loaded, failed, _server = self.deploy_with_failure()
+
+        self.deploy_all(loaded, resumed=failed.group)
+
+        self.assertEqual({ACTIVE: 2}, self.recorded_counts[-1])
+
+    def test_member_whose_build_failed_is_created_after_the_reaper(self):
+        loaded, failed, server = self.deploy_with_failure()
+        self.eventually(
+            self.vrt.get_group,
+            lambda now: (
+                {
+                    each['server_id']: each['status'] for each in now.members
+                }.get(server)
+                == 'FAILED'
+            ),
+            failed.group.id,
+        )
+
+        self.deploy_all(loaded, resumed=failed.group)
+
+        self.assertEqual({ACTIVE: 2}, self.recorded_counts[-1])
+
+    def deploy_with_failure(self):
+        """Deploy with a server that cannot be built.
+
+        :returns: (template, Deployment, id of that server)
+        """
         broken = nova_exc.InstanceDeployFailure(reason='it is broken')
         self.fail_once(driver.TryOutDriver, 'spawn', broken)
         loaded = self.load(webs=1)
@@ -125,10 +152,7 @@ class TestTroubles(deploying.DeployTestCase):
         # Nova takes the host from it last.
         nova = self.cloud.nova('demo')
         self.eventually(nova.servers.get, lambda now: not now.hostId, server)
-
-        self.deploy_all(loaded, resumed=failed.group)
-
-        self.assertEqual({ACTIVE: 2}, self.recorded_counts[-1])
+        return loaded, failed, server
 
     def test_template_refers_to_the_name_of_the_group_it_revises(self):
         self.addCleanup(self.delete_all)

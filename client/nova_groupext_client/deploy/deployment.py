@@ -129,7 +129,7 @@ class Deployment:
     def resume(self, group: api_types.Group) -> None:
         """Continue with an existing group; hold what is not held any more.
 
-        Members that were released, and failed ones, stay as they are.
+        Members that were released stay so; create() serves failed ones.
 
         :param group: has the template's topology
         :raises: NotPlanned, TopologyChanged, HttpException
@@ -164,7 +164,7 @@ class Deployment:
         """
         self._find_servers()
         self._last_status_at = time.monotonic()
-        earlier = self._members_in(_State.BUILDING)
+        earlier = self._members_in(_State.BUILDING, _State.FAILED)
         for _done in self._check_servers():
             # Silently: the servers of an earlier run may all be active.
             pass

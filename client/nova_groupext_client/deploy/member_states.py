@@ -59,6 +59,7 @@ def members_of(group: api_types.Group) -> dict[str, Member]:
             State.PLANNING if group.is_planning else _state(member),
             member['server_id'],
             member['fault']['message'] if member['fault'] else None,
+            is_unbuilt=member['status'] == 'FAILED',
         )
         for member in group.members
     }
