@@ -39,7 +39,8 @@ _CLOCK_READ = re.compile(r'ends_at=\(?strftime|WHERE.* strftime', re.DOTALL)
 
 # Faults that may happen at a step, by the kind of the step.
 FAULTS = {
-    'write': ('dies-before', 'dies-after', 'lost-answer'),
+    'read': ('no-connection',),
+    'write': ('dies-before', 'dies-after', 'lost-answer', 'no-connection'),
     'POST': ('dies-before', 'refused', 'late', 'dies-late'),
     'sent': (
         *('dies-after', 'lost-answer', 'loses-records'),
@@ -319,6 +320,8 @@ class Interleaver:
                 yield session
             return
         fault = self._stop_before(actor, kind)
+        if fault == 'no-connection':
+            raise db_exc.DBConnectionError
         actor.has_read = False
         with begin(context) as session:
             yield session
@@ -416,6 +419,8 @@ class Interleaver:
         fault = actor.stop(kind)
         if fault == 'dies-before':
             self._kill(actor)
+        if fault is not None:
+            self.record_read(fault)
         return fault
 
     @staticmethod
