@@ -61,30 +61,30 @@ def requests(context, member_sets, former=MappingProxyType({})):
 class _Resolver:
     def __init__(self, context):
         self._context = context
-        # {description: resolved request}
-        self._requests = {}
+        # {description: resolved request, or the error}
+        self._results = {}
 
     def request(self, member_set, former):
         """Return the resolved request of a member set.
 
         :param former: see requests(); None for another description
         """
-        try:
-            resolved = self._find(member_set)
-        except (validation.InvalidInput, exception.Unsupported):
-            if former is None:
-                raise
-            return former
-        is_kept = former is not None and are_alike(former, resolved)
-        return former if is_kept else resolved
-
-    def _find(self, member_set):
         description = jsonutils.dumps(member_set.spec, sort_keys=True)
-        if description not in self._requests:
-            self._requests[description] = self._resolve(
-                member_set.spec, member_set.where
-            )
-        return self._requests[description]
+        if description not in self._results:
+            self._results[description] = self._try(member_set)
+        result = self._results[description]
+        if former is None:
+            if isinstance(result, Exception):
+                raise result
+            return result
+        is_kept = isinstance(result, Exception) or are_alike(former, result)
+        return former if is_kept else result
+
+    def _try(self, member_set):
+        try:
+            return self._resolve(member_set.spec, member_set.where)
+        except (validation.InvalidInput, exception.Unsupported) as exc:
+            return exc
 
     def _resolve(self, spec, where):
         flavor = self._flavor(
