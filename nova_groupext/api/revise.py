@@ -39,7 +39,9 @@ def replan(context, group, movable_paths=None):
     return _store(context, group, draft)
 
 
-def revise(context, group, attributes, parsed, removed=None):
+def revise(
+    context, group, attributes, parsed, removed=None, *, reads_again=True
+):
     """Store the revised definition of a group.
 
     :param group: VRTGroup
@@ -47,6 +49,8 @@ def revise(context, group, attributes, parsed, removed=None):
     :param parsed: the same topology, as a Topology
     :param removed: path of a member, or of a member set, that is removed,
         whatever servers there are
+    :param reads_again: whether the flavors and images of unchanged
+        descriptions are read, too
     :returns: the VRTGroup to be planned: the group itself if nothing of it is
         held, else its draft
     :raises: GenerationConflict, GroupStateConflict, MemberStateConflict,
@@ -58,7 +62,7 @@ def revise(context, group, attributes, parsed, removed=None):
     )
     _check_state(group, is_given_up=is_given_up)
     related.check(context, group.project_id, parsed, group)
-    requests = _read_requests(context, group, parsed)
+    requests = _read_requests(context, group, parsed, reads_again)
     draft = _draft(context, group, attributes, parsed, requests)
     set_members(group, draft, removed=removed)
     return _store(context, group, draft)
@@ -170,15 +174,35 @@ def set_members(group, draft, **changes):
     ]
 
 
-def _read_requests(context, group, parsed):
-    """Return {member set: resolved request}, see resolve.requests()."""
+def _read_requests(context, group, parsed, reads_again):
+    """Return {member set: resolved request}, see resolve.requests().
+
+    A flavor that was deleted and created again under its name stays the former
+    one while there are servers: only a tenant describes these otherwise.
+    """
     present = {each.path: each for each in group.member_sets}
     former = {
         each.path: present[each.path].resolved_request
         for each in parsed.member_sets
         if each.path in present and present[each.path].spec == each.spec
     }
-    return resolve.requests(context, parsed.member_sets, former)
+    to_read = [
+        each
+        for each in parsed.member_sets
+        if reads_again or each.path not in former
+    ]
+    requests = former | resolve.requests(context, to_read, former)
+    with_servers = {
+        each.member_set
+        for each in group.members
+        if each.status in states.MEMBER_HAS_SERVER
+    }
+    kept = {
+        path: former[path]
+        for path in former.keys() & with_servers
+        if former[path]['flavor_id'] != requests[path]['flavor_id']
+    }
+    return requests | kept
 
 
 def _check_servers(group, draft):

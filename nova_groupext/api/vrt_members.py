@@ -125,7 +125,7 @@ class VRTMemberController(wsgi.Controller):
         parsed = describe.read_topology(topology)
         groups.check_exclusive(context, group, parsed)
         group_to_plan = revise.revise(
-            *(context, group, attributes, parsed), removed
+            *(context, group, attributes, parsed, removed), reads_again=False
         )
         groups.accept(context, group, 'revise', self._planner, group_to_plan)
 

@@ -20,7 +20,7 @@ class ChangedFlavorTestCase(test_resizing.ResizingTestCase):
         super().setUp()
         nova = self.cloud.nova('admin')
         self.flavor = nova.flavors.create(NAME, 64, 1, 1)
-        self.addCleanup(self.flavor.delete)
+        self.addCleanup(lambda: self.flavor.delete())
         self.uuid = self.hold_group(MEMBERS)['id']
         self.other = self.other_than(self.planned_hosts(self.uuid)['a-0'])
 
@@ -132,6 +132,21 @@ class TestHeld(ChangedFlavorTestCase):
 
         self.assert_read_again(f'flavor {NAME}')
 
+    def test_added_member_leaves_the_others_as_they_are(self):
+        before = self.held_hosts(self.uuid)
+        self.require_trait()
+
+        answer = self.api().post(
+            f'{base.GROUPS}/{self.uuid}/members',
+            json={'member': {'path': 'b', **base.member()}},
+        )
+
+        self.assertEqual(202, answer.status_code, answer.text)
+        self.eventually(self.group, revising.is_decided, self.uuid)
+        held = self.held_hosts(self.uuid)
+        self.assertEqual(2, len(held))
+        self.assertLessEqual(before.items(), held.items())
+
     def test_image_that_has_gone_does_not_prevent_a_revision(self):
         images = {k: v for k, v in image.IMAGES.items() if k != 'cirros'}
         before = self.held_hosts(self.uuid)
@@ -147,6 +162,13 @@ class TestServers(ChangedFlavorTestCase):
     def test_server_is_not_to_be_resized(self):
         server = self.create_first()
         self.flavor.set_keys({'resources:VCPU': '2'})
+
+        self.assertEqual('ACTIVE', self.assert_unchanged(server))
+
+    def test_server_is_not_to_be_resized_to_a_flavor_created_again(self):
+        server = self.create_first()
+        self.flavor.delete()
+        self.flavor = self.cloud.nova('admin').flavors.create(NAME, 64, 1, 1)
 
         self.assertEqual('ACTIVE', self.assert_unchanged(server))
 

@@ -125,7 +125,6 @@ ELSEWHERE = {
     'scheduler/nova/servers': 'services/servers',
     'scheduler/nova/service_states': 'functional/nova_readings',
     'scheduler/nova/stored_hints': 'later/adopt',
-    'scheduler/redeem/description_match': 'functional/redeem_requests',
     'scheduler/placement/bodies': 'functional/placement_client',
     'scheduler/placement/client': 'functional/placement_client',
     'scheduler/placement/concurrent_reads': 'functional/kept_readings',

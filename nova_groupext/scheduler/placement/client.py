@@ -128,7 +128,7 @@ class PlacementClient:
             )
         if not is_empty and self.allocations(context, uuid):
             raise exception.PlacementUnavailable(
-                reason=f'hold {uuid} could not be emptied'
+                reason=f'consumer {uuid} could not be emptied'
             )
 
     def empty_all(self, context, uuids):

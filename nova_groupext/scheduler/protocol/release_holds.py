@@ -86,8 +86,8 @@ def empty_shelved(context, placement_client, server_uuid):
     """Empty a shelved server, which a failed move may have filled.
 
     The server is read after its allocation, so what an unshelve fills stays:
-    one that has filled it before that is still under way, one that fills it
-    later changes the consumer's generation.
+    one that has filled it before that is still under way, and one that begins
+    later finds the consumer filled.
 
     :raises: PlacementUnavailable when it is still filled, or unknown
     """

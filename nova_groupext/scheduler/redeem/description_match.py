@@ -90,7 +90,8 @@ def _changed_since(request, spec):
     ) != flavor_needs(request['flavor']):
         changed = f'flavor {flavor.name}'
     elif (
-        request['image_id']
+        # Without an image there is no id.
+        not (spec.is_bfv or request['is_bfv'])
         and image.id == request['image_id']
         and (
             image_needs(image.obj_to_primitive())
