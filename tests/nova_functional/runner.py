@@ -17,9 +17,10 @@ import threading
 
 TOP = pathlib.Path(__file__).parents[2]
 
-# Seconds after which a test stops itself, and after which its process ends.
-TEST_SECONDS = 300
-PROCESS_SECONDS = 2 * TEST_SECONDS
+# Seconds after which a test stops itself, and after which its process ends: a
+# cleanup may wait for ever.
+TEST_SECONDS = 180
+PROCESS_SECONDS = TEST_SECONDS + 60
 # Lines kept of the output of a process that has ended.
 LAST_LINES = 30
 
