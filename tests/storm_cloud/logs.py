@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the logs of a cloud say about what a storm has found."""
+"""Lines of a cloud's logs that explain what a storm has found."""
 
 from collections.abc import Iterable
 from collections.abc import Iterator

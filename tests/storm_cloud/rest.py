@@ -89,13 +89,14 @@ class Rest:
     def violations(self) -> list[str]:
         """Return what breaks a promise."""
         servers, groups = self._servers(), [*self._all_groups()]
+        given_back = self._given_back_by_nova()
         return [
             *self._audit.violations(),
-            *self._wrong_hosts(servers),
+            *self._wrong_hosts(servers, given_back),
             *self._unexplained(servers, groups),
             *self._broken_policies(servers, groups),
             *self._blamed_on_us(servers),
-            *self._findings(servers),
+            *self._findings(servers, given_back),
             *self._bugs(),
         ]
 
@@ -131,14 +132,15 @@ class Rest:
                     'GET', f'{tenants.GROUPS}/{group["id"]}'
                 )['vrt_group']
 
-    def _wrong_hosts(self, servers) -> Iterator[str]:
+    def _wrong_hosts(self, servers, given_back) -> Iterator[str]:
         """Compare Placement's allocations with the hosts of servers.
 
         A server that has just become ACTIVE stays so without an allocation if
         Nova takes its build for failed, as the answer of the database was
         lost.
+
+        :param given_back: see _given_back_by_nova()
         """
-        given_back = self._given_back_by_nova()
         for server in servers.values():
             if server.status != 'ACTIVE' or _task(server):
                 continue
@@ -235,7 +237,7 @@ class Rest:
             ):
                 yield f'ordinary server {server.id}: {fault["message"]}'
 
-    def _findings(self, servers) -> Iterator[str]:
+    def _findings(self, servers, given_back) -> Iterator[str]:
         """Yield the findings of ``holds audit``.
 
         Nova gives back the capacity of a failed build, although it may be
@@ -246,7 +248,6 @@ class Rest:
             capture_output=True,
             text=True,
         )
-        given_back = self._given_back_by_nova()
         for found in json.loads(done.stdout)['findings']:
             server = servers.get(found['consumer'])
             is_lost_build = (

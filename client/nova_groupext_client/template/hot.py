@@ -74,7 +74,7 @@ class Template(error_locations.LocatedFile):
         :raises: TemplateError, also for servers that only Heat can create
         """
         return {
-            path: self._arguments(path)
+            path: self.arguments(path)
             for member_set, (server, _common) in self._member_sets.items()
             for path in server.paths(member_set)
         }
@@ -86,9 +86,6 @@ class Template(error_locations.LocatedFile):
             when the count decreases, and a server may ask for any
         :raises: TemplateError
         """
-        return self.servers.get(path) or self._arguments(path)
-
-    def _arguments(self, path: str) -> properties.Arguments:
         member_set, number = path, ''
         if path not in self._member_sets:
             member_set, _dash, number = path.rpartition('-')

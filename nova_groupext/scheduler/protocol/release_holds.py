@@ -163,7 +163,7 @@ def _find_unused(context, holds):
     }
     by_uuid = servers.read(context, [*ages])
     shelved = {uuid for uuid, each in by_uuid.items() if _is_shelved(each)}
-    return {
+    abandoned = {
         uuid
         for uuid, server in by_uuid.items()
         if server.outcome in (ServerOutcome.DELETED, ServerOutcome.UNSCHEDULED)
@@ -171,7 +171,8 @@ def _find_unused(context, holds):
             server.outcome == ServerOutcome.UNKNOWN_TO_NOVA
             and ages[uuid] >= CONF.vrt.unknown_server_deadline
         )
-    }, shelved
+    }
+    return abandoned, shelved
 
 
 def _empty_again(context, placement_client, consumer):
